@@ -2,7 +2,6 @@ package tune
 
 import (
 	"encoding/json"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,6 +65,12 @@ var corpus = []corpusProgram{
 	{Name: "objects", Round: 4, What: "gofakes3: lists of a bucket in memory at 400 requests a second (CPU time)", Command: `exec $D/bin/objects 127.0.0.1:18486`, URL: "http://127.0.0.1:18486/photos?list-type=2&prefix=2026/07/"},
 	{Name: "directory", Round: 4, What: "gldap: 600 searches of 50 people each (CPU time)", Command: `exec $D/bin/directory 127.0.0.1:18488`, URL: "http://127.0.0.1:18488/", Load: `$D/bin/ask directory 127.0.0.1:18488`},
 	{Name: "rpc", Round: 4, What: "connect: 4,000 calls answered with nested structures (CPU time)", Command: `exec $D/bin/rpc 127.0.0.1:18489`, URL: "http://127.0.0.1:18489/", Load: `$D/bin/ask rpc 127.0.0.1:18489`},
+	{Name: "workbook", Round: 5, What: "excelize: a spreadsheet of 12,000 rows written, and read three times", Command: `exec $D/bin/workbook`},
+	{Name: "lua", Round: 5, What: "gopher-lua: trees of tables built and walked", Command: `exec $D/bin/lua`},
+	{Name: "prefixes", Round: 5, What: "an immutable radix tree filled with 60,000 keys", Command: `exec $D/bin/prefixes`},
+	{Name: "crawl", Round: 5, What: "goquery: a page of 8,000 items parsed and searched, 12 times", Command: `exec $D/bin/crawl`},
+	{Name: "settings", Round: 5, What: "HCL: 400 services decoded and kept, 14 times", Command: `exec $D/bin/settings`},
+	{Name: "shop", Round: 5, What: "gin: a catalogue searched at 400 requests a second (CPU time)", Command: `exec $D/bin/shop 127.0.0.1:18491`, URL: "http://127.0.0.1:18491/search?kind=7"},
 	{Name: "pages", Round: 4, What: "jet: a catalogue rendered at 400 requests a second (CPU time)", Command: `exec $D/bin/pages 127.0.0.1:18490`, URL: "http://127.0.0.1:18490/?from=700"},
 }
 
@@ -127,56 +132,6 @@ func corpusPrograms(t *testing.T, programs []corpusProgram, f func(t *testing.T,
 	for _, p := range programs {
 		t.Run(p.Name, func(t *testing.T) { f(t, dir, p) })
 	}
-}
-
-// TestCorpusRecord runs each program under eight settings, in four blocks of
-// shuffled order, and writes the runs to testdata/recorded.
-func TestCorpusRecord(t *testing.T) {
-	corpusPrograms(t, corpus, func(t *testing.T, dir string, p corpusProgram) {
-		base := corpusConfig(t, dir, p).Base
-		run := corpusRunner(t, base)
-		recording := recording{Program: p.Name, What: p.What, Served: p.URL != ""}
-		rng := rand.New(rand.NewPCG(1, 1))
-		for block := range recordedBlocks {
-			settings := recordedSettings()
-			rng.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
-			for _, gc := range settings {
-				config := base
-				config.GC = gc
-				rec, err := run(config, block)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if rec.Err != nil {
-					t.Fatal(rec.Err)
-				}
-				recording.add(rec, block)
-			}
-		}
-		if err := recording.write(); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// TestCorpusTune tunes each program.
-func TestCorpusTune(t *testing.T) {
-	corpusPrograms(t, corpus, func(t *testing.T, dir string, p corpusProgram) {
-		c := corpusConfig(t, dir, p)
-		tuned, err := Tune(c, corpusRunner(t, c.Base))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %s %s (%s), %d runs in %.0f s", p.Name, tuned.Outcome, settingText(tuned.Setting), tuned.Reason, tuned.Runs, tuned.Seconds)
-		for _, g := range tuned.Gains {
-			t.Logf("  %s %.3f [%.3f, %.3f], equal runs %.3f: %s", nameOf(g.Metric), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
-			if tuned.Outcome == Recommended && g.Metric == c.Objective.costName(isServed(c.Base)) && g.Ratio.Lo > 1 {
-				t.Error("the recommendation is worse than the default")
-			}
-		}
-		tuned.Candidates, tuned.Predicted, tuned.Frontier, tuned.Rows = nil, nil, nil, nil
-		keepResult(t, dir, p.Name, corpusResult{Program: p, Tuned: tuned})
-	})
 }
 
 func keepResult(t *testing.T, dir, name string, v any) {

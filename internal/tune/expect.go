@@ -42,7 +42,7 @@ func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
 	var seconds, cycles, peaks, goals weighted
 	for _, p := range m.replays() {
-		r := p.chances(gc, m.other)
+		r := p.chances(gc, m.other(float64(gc.LimitBytes)))
 		seconds.add(p.weight(), r.seconds, 0)
 		cycles.add(p.weight(), float64(r.cycles), 0)
 		sum.starving = sum.starving || r.starving

@@ -51,7 +51,7 @@ const (
 	// trust is how many runs the given error and noise count as much as.
 	trust = 4
 	// reach is over how many doublings an error of the model lasts.
-	reach = 1.5
+	reach = 0.8
 	// outlier is from how many times half of its 90 % interval on a run counts less.
 	outlier = 1
 )

@@ -34,8 +34,9 @@ func roundUp(size int64) int64 {
 
 // roof is the GOMEMLIMIT, in bytes, above which the limit triggers no collection.
 func (m *Model) roof() int64 {
-	used := m.expect(cell.DisabledGC).peak + m.other
-	return int64(max(used/(1-limitReserve), used+mib))
+	used := m.expect(cell.DisabledGC).peak
+	used = max(used/(1-limitReserve), used+mib)
+	return int64(used + m.other(used+usualBeyond))
 }
 
 // frontier returns the predictions that no other beats in both CPU time and peak

@@ -46,8 +46,14 @@ const (
 	heapOverhead = 1.04 // resident bytes of a byte of heap
 	leastOther   = 3 * mib
 	usualOther   = 8 * mib
-	smallHeap    = 8 * mib
-	fewCycles    = 5
+	// usualBeyond bytes are not of the heap's objects where all is someLimit bytes, and
+	// doublingBeyond more with each doubling: what the runtime allocates for itself, and
+	// room in blocks partly used.
+	usualBeyond    = 7.5 * mib
+	doublingBeyond = 1.7 * mib
+	someLimit      = 32 * mib
+	smallHeap      = 8 * mib
+	fewCycles      = 5
 	// wideMemory is how wide, to either side, an interval of memory may be before the
 	// model doubts it, and vague from which share on an interval says nothing.
 	wideMemory, vague = 0.25, 0.6
@@ -64,9 +70,9 @@ const (
 // touched for the first time. From the recorded programs (TestRecordedCosts):
 // to these digits the first two are the same whichever program is left out.
 const (
-	secondCosts, secondCostsSpread = 2.5, 1.0
-	secondDelays                   = 1.7
-	byteCosts, byteCostsSpread     = 0.7e-9, 0.25e-9
+	secondCosts, secondCostsSpread = 1.6, 0.25
+	secondDelays                   = 1.1
+	byteCosts, byteCostsSpread     = 0.45e-9, 0.2e-9
 )
 
 // A Model predicts what settings cost a program, from the pilots it was fitted
@@ -75,7 +81,7 @@ type Model struct {
 	pilots              []Pilot
 	noise               float64 // relative standard deviation of a run, where no pilot waited
 	waiting             float64 // share of time, mean over the pilots
-	other               float64 // bytes beside the heap that count to GOMEMLIMIT
+	beyond              float64 // see other
 	beside              float64 // resident bytes beside the heap; below 0 where a part of the heap is never touched
 	spread              float64 // of the cost of a cycle, relative standard deviation
 	first               replay  // of the baseline
@@ -116,25 +122,38 @@ const untouched = 0.15
 
 func (m *Model) fitMemory() {
 	var sum, beside, heap, n float64
+	beyond := moments{1, usualBeyond, 0}
+	for _, p := range m.pilots {
+		if p.Beyond > 0 {
+			beyond.add(p.Beyond - grown(float64(p.GC.LimitBytes)))
+		}
+	}
+	m.beyond = beyond.mean()
 	for _, p := range m.sources() {
-		r := p.replayAll(p.GC, 0, nil)
+		r := p.replayAll(p.GC, m.other(float64(p.GC.LimitBytes)), nil)
 		w := p.weight() / (r.peak + 16*mib)
-		sum += w * max(p.PeakBytes-heapOverhead*r.peak, leastOther)
-		beside += w * (p.PeakBytes - heapOverhead*r.peak)
+		heapResident := r.peak + grown(r.peak+usualOther)/2
+		sum += w * max(p.PeakBytes-heapResident, leastOther)
+		beside += w * (p.PeakBytes - heapResident)
 		heap += w * r.peak
 		n += w
 	}
-	m.other = sum / n
 	for _, p := range m.sources() {
 		for _, t := range p.streams {
 			m.spread = max(m.spread, t.spread)
 		}
 	}
-	m.beside = m.other
+	m.beside = sum / n
 	if beside < -untouched*heap {
 		m.beside = beside / n
 	}
 }
+
+// other is what counts to a GOMEMLIMIT beside the objects of the heap, in bytes.
+func (m *Model) other(limit float64) float64 { return m.beyond + grown(limit) }
+
+// grown is by how much what is not of the heap's objects exceeds that of someLimit.
+func grown(all float64) float64 { return doublingBeyond * math.Log2(max(all, mib)/someLimit) }
 
 func (m *Model) doubt() {
 	cycles, heap := 0, 0.0
@@ -215,7 +234,8 @@ const nearlyHalf = 0.45
 func (m *Model) Cliff() int64 { return m.cliff }
 
 func (m *Model) findCliff() int64 {
-	lo, hi := m.other, m.other+1.2*m.expect(cell.DisabledGC).peak+16*mib
+	lo := m.beyond
+	hi := m.beyond + 1.2*m.expect(cell.DisabledGC).peak + 16*mib
 	for range 16 {
 		mid := (lo + hi) / 2
 		p := m.Expect(cell.GC{Percent: -1, LimitBytes: int64(mid)})

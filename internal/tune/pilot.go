@@ -17,19 +17,18 @@ type Pilot struct {
 	Procs int // GOMAXPROCS, as the program's own lines say
 	// Wall and CPU are seconds, CPU that of all threads.
 	Wall, CPU float64
-	System    float64 // the part of CPU that the kernel took
 	// Waiting is the share of the time in which its threads could run but had no CPU.
 	Waiting float64
-	// GCSeconds is the CPU time of all collections, without idle marking;
-	// IdleSeconds is idle marking. Together they are not more than CPU.
-	GCSeconds, IdleSeconds float64
-	PeakBytes              float64 // resident
-	Faults                 float64 // minor ones
-	Cycles                 int     // that were not forced
-	MeanGoalBytes          float64 // weighted by what was allocated towards it
-	PeakHeapBytes          float64
-	// Duty is the share of wall time in which a collection was under way.
-	Duty    float64
+	// GCSeconds is the CPU time of all collections, with what idle CPUs mark: that is
+	// CPU time too, and most of it where one thread does the work.
+	GCSeconds     float64
+	PeakBytes     float64 // resident
+	Cycles        int     // that were not forced
+	MeanGoalBytes float64 // weighted by what was allocated towards it
+	PeakHeapBytes float64
+	// Beyond is what counts to GOMEMLIMIT beside the objects of the heap, in bytes: the
+	// mean over the goals that the limit set; 0 where it set none.
+	Beyond  float64
 	streams []trajectory
 }
 
@@ -82,8 +81,7 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 	}
 	p := Pilot{
 		GC: rec.Cell.GC, Wall: rec.Metrics[cell.WallTime], CPU: rec.Metrics[cell.TotalCPU],
-		System:    rec.Metrics[cell.SystemCPU],
-		PeakBytes: rec.Metrics[cell.RSSPeak], Faults: rec.Metrics[cell.MinorFaults],
+		PeakBytes: rec.Metrics[cell.RSSPeak],
 	}
 	if wait := rec.Metrics[cell.CPUWait]; wait > 0 {
 		p.Waiting = wait / (p.CPU + wait)
@@ -94,25 +92,23 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 	scale := gcScale(rec)
 	byStream := map[int][]cell.Cycle{}
 	streams := 0
-	var marking float64
 	for _, c := range rec.Cycles {
-		c.CPUNs, c.IdleNs = int64(scale*float64(c.CPUNs)), int64(scale*float64(c.IdleNs))
+		c.CPUNs = int64(scale * float64(c.CPUNs+c.IdleNs))
 		byStream[c.Stream] = append(byStream[c.Stream], c)
 		streams = max(streams, c.Stream+1)
 		p.GCSeconds += float64(c.CPUNs) / 1e9
-		p.IdleSeconds += float64(c.IdleNs) / 1e9
 		p.PeakHeapBytes = max(p.PeakHeapBytes, float64(max(c.StartBytes, c.EndBytes)))
-		marking += float64(c.MarkNs) / 1e9
 		if !c.Forced {
 			p.Cycles++
 		}
 	}
 	p.Procs = rec.Cycles[0].Procs
-	p.Duty = min(marking/p.Wall, 1)
 	var weighted, weight float64
+	var beyond moments
 	for s := range streams {
 		cycles := byStream[s]
 		t, goal, allocated := newTrajectory(cycles, &p)
+		p.limited(cycles, &beyond)
 		p.streams = append(p.streams, t)
 		weighted += goal * allocated
 		weight += allocated
@@ -120,7 +116,21 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 	if weight > 0 {
 		p.MeanGoalBytes = weighted / weight
 	}
+	p.Beyond = beyond.mean()
 	return p, nil
+}
+
+// limited adds what goals say that GOMEMLIMIT set and not GOGC.
+func (p *Pilot) limited(cycles []cell.Cycle, beyond *moments) {
+	marked, roots := 0.0, 0.0
+	for _, c := range cycles {
+		goal := float64(c.GoalBytes)
+		own := percentGoal(p.GC.Percent, marked, roots)
+		if p.GC.LimitBytes > 0 && goal > 0 && goal < own-2*mib && !c.Forced {
+			beyond.add(beyondHeap(float64(p.GC.LimitBytes), goal))
+		}
+		marked, roots = float64(c.LiveBytes), float64(c.StackBytes+c.GlobalBytes)
+	}
 }
 
 // gcScale is what the CPU times of the cycles are to be multiplied with: they are

@@ -82,8 +82,8 @@ var kinds = []kind{
 // model about the mean of a setting, relative. Runs that wait for a CPU vary more, but
 // in memory.
 const (
-	noiseGuess  = 0.03
-	modelError  = 0.03
+	noiseGuess  = 0.04
+	modelError  = 0.04
 	gcError     = 0.08
 	peakError   = 0.04
 	goalError   = 0.03
@@ -96,12 +96,14 @@ const (
 // from the baseline, of the MiB that a run occupies beyond what a limit counts (code is
 // resident too), and of what waiting adds.
 var (
-	gcPriors     = [terms]prior{{0, 0.5}, {0, 0.05}, {}, {0, 0.3}}
+	gcPriors     = [terms]prior{{0, 0.5}, {-0.05, 0.04}, {}, {0, 0.3}}
 	memoryPriors = [terms]prior{{0, 0.06}, {0, 0.02}, {2, 2}, {}}
 )
 
 // resident is the memory that a replay says a run occupies, in bytes.
-func (m *Model) resident(r *replay) float64 { return max(m.beside+heapOverhead*r.peak, leastOther) }
+func (m *Model) resident(r *replay) float64 {
+	return max(m.beside+r.peak+grown(r.peak+usualOther)/2, leastOther)
+}
 
 // question is what a fit of a factor is asked about a replay: how many doublings of a
 // figure lie between was, the baseline's, and is; how much more a run waited than others;

@@ -12,9 +12,10 @@ const (
 	minimumHeap  = 4 * mib // the goal is at least this times GOGC/100
 	runwayShare  = 0.297   // marking begins so late that at most this share of the room is allocated meanwhile
 	latestShare  = 0.95    // and never later than at this share of it
-	limitReserve = 0.03    // of GOMEMLIMIT is held back, 1 MiB at least
+	limitReserve = 0.03    // of what GOMEMLIMIT leaves to the heap is held back, 1 MiB at least
 	// maxGCShare is where the runtime's limiter stops assists.
 	maxGCShare  = 0.5
+	leastRoom   = mib     // what a cycle allocates where the limit leaves none: threads take memory by the block
 	beginJitter = 0.05    // of the room, standard deviation
 	maxReplay   = 1 << 20 // cycles; more mean a collector that never rests
 	maxStarving = 1 << 12 // cycles without room: the rest of the life is the same
@@ -28,10 +29,29 @@ type replay struct {
 	weight   float64
 	peak     float64 // heap, bytes
 	marking  float64 // bytes allocated while marking
-	starving bool    // the limit leaves no room above what is live
+	starving bool    // the limit leaves most cycles no room above what is live
 	// By how much chance moves the mean goal and the peak: standard deviations,
 	// in bytes.
 	goalSpread, peakSpread float64
+}
+
+// percentGoal is the heap goal that GOGC sets, in bytes; infinite where it is off.
+func percentGoal(percent int, marked, roots float64) float64 {
+	if percent < 0 {
+		return math.Inf(1)
+	}
+	ratio := float64(percent) / 100
+	return max(minimumHeap*ratio, marked+(marked+roots)*ratio)
+}
+
+// limitGoal is the highest goal, in bytes, where GOMEMLIMIT leaves so much to the heap.
+func limitGoal(left float64) float64 { return left - max(limitReserve*left, mib) }
+
+// beyondHeap is what counts to GOMEMLIMIT beside the objects of the heap, in bytes, as a
+// goal says that follows from the limit: half a MiB is rounded away on average.
+func beyondHeap(limit, goal float64) float64 {
+	goal += mib / 2
+	return limit - max(goal/(1-limitReserve), goal+mib)
 }
 
 // run replays the life of a process under a setting. Beside the heap it
@@ -41,25 +61,21 @@ type replay struct {
 func (t *trajectory) run(gc cell.GC, other float64, chance *rand.Rand) replay {
 	var r replay
 	var allocated, marked, live, roots float64
-	ratio := float64(gc.Percent) / 100
 	forced := t.forced
+	starved := 0 // cycles without room
 	for n := 0; n < maxReplay && !(r.starving && n > maxStarving); n++ {
-		goal := max(minimumHeap*ratio, marked+(marked+roots)*ratio)
-		if gc.Percent < 0 {
-			goal = t.total * 4 // out of reach
-		}
+		goal := min(percentGoal(gc.Percent, marked, roots), t.total*4) // which is out of reach
 		if gc.LimitBytes > 0 {
-			limit := float64(gc.LimitBytes)
-			most := limit - other - max(limitReserve*limit, mib)
-			if most < goal {
+			if most := limitGoal(float64(gc.LimitBytes) - other); most < goal {
 				goal = max(most, marked)
 			}
 		}
 		room := goal - marked
-		if room < max(0.005*marked, mib/16) && gc.LimitBytes > 0 {
-			r.starving = true
-			room = max(0.005*marked, mib/16)
+		if least := max(0.005*marked, leastRoom); room < least && gc.LimitBytes > 0 {
+			starved++
+			room = least
 		}
+		r.starving = starved > (n+1)/2
 		// When marking begins depends on how long it will take.
 		live, roots = t.at(allocated + room)
 		cost := t.cost(live + roots)
