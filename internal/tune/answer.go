@@ -91,8 +91,12 @@ func (r *Answer) Sentence() string {
 		if c.Runs > 0 && c.Cost.Hi < 1 {
 			sure = "95 % sure, by "
 		}
-		return fmt.Sprintf("set %s%s: %s; %s against %s", settingText(r.Setting), variantText(r.Variant),
+		says := fmt.Sprintf("set %s%s: %s; %s against %s", settingText(r.Applied()), variantText(r.Variant),
 			strings.Join(parts, ", "), sure+c.rests(objective), settingText(r.Base))
+		if r.GuardBytes > 0 {
+			says += "; the limit is a guard above what the runs took, for when live data grows"
+		}
+		return says
 	case DefaultGood:
 		says := "leave " + settingText(r.Base) + ": " + r.Reason
 		if len(r.Choices) > 0 {
@@ -163,7 +167,7 @@ func (r *Answer) Write(w io.Writer) error {
 	r.writeChoices(&b)
 	r.writePods(&b)
 	if r.Outcome == Recommended {
-		fmt.Fprintf(&b, "apply     %s COMMAND\n", settingText(r.Setting))
+		fmt.Fprintf(&b, "apply     %s COMMAND\n", settingText(r.Applied()))
 	}
 	fmt.Fprintf(&b, "measured  %s, %.1f s; objective %s\n", text.Plural(r.Runs, "run"), r.Seconds, r.Objective)
 	_, err := io.WriteString(w, b.String())

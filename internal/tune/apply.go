@@ -18,7 +18,7 @@ func (r *Answer) Deploys() bool {
 // the objective, if pods were tried. Their memory follows from the greatest peak
 // of the fresh runs.
 func (r *Answer) Deploy() ([]deploy.File, error) {
-	c, pod := r.Setting, r.SmallestPod()
+	c, pod := r.Applied(), r.SmallestPod()
 	if pod != nil {
 		c = pod.Setting
 	}
@@ -36,7 +36,7 @@ func (r *Answer) Deploy() ([]deploy.File, error) {
 		}
 	}
 	for _, choice := range r.Choices {
-		if choice.Setting.Key() == c.Key() {
+		if choice.Setting.Key() == r.Setting.Key() {
 			s.PeakBytes = max(s.PeakBytes, int64(choice.PeakBytes.Hi))
 		}
 	}

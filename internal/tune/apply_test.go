@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,5 +32,48 @@ func TestWriteDeploy(t *testing.T) {
 	r.Setting.GC = cell.GC{Percent: -1}
 	if err := r.WriteDeploy(dir); err == nil {
 		t.Error("off without a limit was written")
+	}
+}
+
+// TestGuard has a GOGC above today's come with a limit that acts only on more than the
+// runs took, in the sentence and in the files; a lower one and a limit of its own need none.
+func TestGuard(t *testing.T) {
+	p := program(0.3)
+	r, err := tuneSimulated(t, p, 0.01, func(c *Config) { c.Objective, c.Settings = CPU, []cell.GC{setting(100, 0), setting(200, 0)} })
+	if err != nil || r.Outcome != Recommended {
+		t.Fatal(r.Headline, err)
+	}
+	most := r.Choices[0].PeakBytes.Hi
+	if guard := float64(r.GuardBytes); r.Setting.GC.LimitBytes != 0 || guard < guardMargin*most || guard > 3*most {
+		t.Errorf("a guard of %.0f MiB, the runs took %.0f", guard/mib, most/mib)
+	}
+	limit := cell.FormatBytes(r.GuardBytes)
+	if want := "set GOGC=200 GOMEMLIMIT=" + limit + ": "; !strings.HasPrefix(r.Headline, want) || !strings.Contains(r.Headline, "guard") {
+		t.Errorf("%q, want %q", r.Headline, want)
+	}
+	files, err := r.Deploy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !strings.Contains(f.Text, limit) {
+			t.Errorf("%s has no limit of %s:\n%s", f.Name, limit, f.Text)
+		}
+	}
+	m, err := NewModel([]Pilot{p.run(cell.DefaultGC, 0, rand.New(rand.NewPCG(1, 1)))}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		outcome    string
+		base, here cell.GC
+	}{
+		"lower": {Recommended, setting(100, 0), setting(50, 0)}, "limited": {Recommended, setting(100, 0), setting(400, 1<<30)},
+		"from off": {Recommended, setting(-1, 0), setting(400, 0)}, "not recommended": {Inconclusive, setting(100, 0), setting(400, 0)},
+	} {
+		u := &tuning{Config: Config{Base: cell.Config{GC: tc.base}}, answer: &Answer{Outcome: tc.outcome, Setting: cell.Config{GC: tc.here}}}
+		if got := u.guard(m); got != 0 {
+			t.Errorf("%s: a guard of %d bytes", name, got)
+		}
 	}
 }

@@ -16,6 +16,7 @@ func (t *tuning) conclude() {
 	a.Measured = measuredOf(t.pilots)
 	if m, err := NewModel(t.pilots, t.Noise); err == nil {
 		a.CliffBytes = m.Cliff()
+		a.GuardBytes = t.guard(m)
 		settings := t.candidates(m)
 		for _, s := range a.Measured {
 			if !slices.Contains(settings, s.GC) {
@@ -53,6 +54,43 @@ func (t *tuning) conclude() {
 	a.Headline = a.Sentence()
 }
 
+// guardMargin is how far a guard lies above the most memory that was measured: so far
+// live data may grow before it acts.
+const guardMargin = 1.25
+
+// guard is the GOMEMLIMIT that a recommended GOGC above today's comes with: with a higher
+// GOGC memory grows by more than before when live data do, and no run showed that to be
+// safe. It lies above what the runs took, so that it changes nothing that was measured,
+// and above the cliff, so that beyond it collection becomes more frequent and not all that
+// the program does. It is 0 where no guard is needed.
+func (t *tuning) guard(m *Model) int64 {
+	a := t.answer
+	gc := a.Setting.GC
+	if a.Outcome != Recommended || gc.LimitBytes > 0 || t.Base.GC.Percent < 0 || gc.Percent <= t.Base.GC.Percent {
+		return 0
+	}
+	r := m.expect(gc)
+	used := r.peak + m.other(r.peak+usualBeyond) // it may be mapped and never touched
+	for _, c := range a.Choices {
+		if c.Setting.GC == gc {
+			used = max(used, c.PeakBytes.Hi)
+		}
+	}
+	return roundUp(int64(max(guardMargin*used, highMargin*float64(m.Cliff()))))
+}
+
+// Applied is the recommended setting with its guard: what to put into force.
+func (r *Answer) Applied() cell.Config {
+	c := r.Setting
+	if r.GuardBytes > 0 {
+		c.GC.LimitBytes = r.GuardBytes
+	}
+	return c
+}
+
+// highMargin is how many times the cliff a limit is without a warning.
+const highMargin = 1.5
+
 // muchWaiting is the share of waiting above which it is the first doubt.
 const muchWaiting = 0.10
 
@@ -78,7 +116,7 @@ func meanNoise(all []cell.Noise) (n cell.Noise) {
 // margin warns of a memory limit that leaves little room for growth.
 func (r *Answer) margin(gc cell.GC) []string {
 	margin := float64(gc.LimitBytes) / float64(max(r.CliffBytes, 1))
-	if gc.LimitBytes == 0 || margin >= 1.5 {
+	if gc.LimitBytes == 0 || margin >= highMargin {
 		return nil
 	}
 	return []string{fmt.Sprintf("its limit is %.2f times %s, below which collection takes nearly half of the CPU "+

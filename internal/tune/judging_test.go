@@ -60,7 +60,7 @@ var conditions = []string{"quiet", "loaded", "pod"}
 // a scan of each. ISOBAR_CORPUS_UNDER chooses the condition.
 func TestCorpusJudge(t *testing.T) {
 	under := cmp.Or(os.Getenv("ISOBAR_CORPUS_UNDER"), conditions[0])
-	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool { return p.Round != 5 })
+	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool { return p.Fits })
 	corpusPrograms(t, programs, func(t *testing.T, dir string, p corpusProgram) {
 		c := corpusConfig(t, dir, p)
 		c.Objective, c.Pairs = CPU, 0
@@ -188,20 +188,22 @@ func judge(p corpusProgram, a *Answer, m *Model, scan []Measured) (j judged, bes
 	return j, least.GC
 }
 
-const judgedIntro = `
-## Programs that only judge
+const judgedIntro = `# What isobar tune makes of real programs
 
-Nine programs, chosen before intervals came from the runs at hand, and to which nothing is fitted. (A tenth is missing:
-its load blocked in its own client.) Each was tuned for CPU time: *quiet*, while nothing else was to be measured, though
-*waited* shows that others ran; *loaded*, beside two busy loops and whatever else ran; in a *pod* of half a CPU. Then a
-scan ran seven values of GOGC under six limits (none, and 0.75 to 2 times today's peak), two to five times each, in
-shuffled rounds; a point is the median. Rows that are not there were not measured.
+Written by ` + "`scripts/tune-corpus.sh`" + `, which downloads, builds and measures the programs. They were chosen before the
+model; nothing is fitted to them, and each ran once. The model was made with four others, whose runs are in
+internal/tune/testdata/scans (` + "`go test -v -run Scans ./internal/tune`" + `).
+
+Each program was tuned for CPU time: *quiet*, with the machine to itself; *loaded*, beside two busy loops; in a *pod* of
+half a CPU. Then a scan ran seven values of GOGC under six limits (none, and 0.75 to 2 times today's peak), two to five
+times each, in shuffled rounds; a point is the median.
 
 *Waited* is the share of time that the program wanted a CPU and had none. *Errors* are means over all points of the
 scan where the model predicts; in brackets what a single run misses the median of its own setting by. *Held* is the
 share of points within the 90 % interval of a run (CPU time, peak memory, GC share), *abstained* the share of points
-without a prediction. *To best* is the chosen setting's CPU time over that of the best point of the scan that takes no
-more memory; behind it, the same in eight fresh pairs, because the best of many points is also the luckiest.
+without a prediction. GC share is of CPU time, idle marking included. *To best* is the chosen setting's CPU time over
+that of the best point of the scan that takes no more memory; behind it, the same in eight fresh pairs, because the best
+of many points is also the luckiest.
 
 | program | condition | waited | answer | choices proven | runs | CPU error | peak error | GC share error | held | abstained | to best (which) |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -247,9 +249,24 @@ func (j judged) own(of func(Measured) Interval) string {
 	return fmt.Sprintf("%.1f", 100*m.mean())
 }
 
-// judgedTable is the part of the page about the programs that only judge.
+// TestCorpusTable writes docs/results/tune-corpus.md.
+func TestCorpusTable(t *testing.T) {
+	dir := os.Getenv("ISOBAR_CORPUS")
+	if dir == "" {
+		t.Skip("scripts/tune-corpus.sh runs this")
+	}
+	page := judgedTable(t, dir)
+	if page == "" {
+		t.Fatal("no results")
+	}
+	if err := os.WriteFile("../../docs/results/tune-corpus.md", []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// judgedTable is the page; "" without results.
 func judgedTable(t *testing.T, dir string) string {
-	var rows, bars strings.Builder
+	var rows, bars, programs strings.Builder
 	answers := map[string][]string{} // by program
 	for _, under := range conditions {
 		var all []judged
@@ -270,6 +287,12 @@ func judgedTable(t *testing.T, dir string) string {
 	if rows.Len() == 0 {
 		return ""
 	}
+	programs.WriteString("\n")
+	for _, p := range corpus {
+		if !p.Fits && answers[p.Name] != nil {
+			fmt.Fprintf(&programs, "- **%s**: %s.\n", p.Name, p.What)
+		}
+	}
 	agree, both := 0, 0
 	for _, a := range answers {
 		if len(a) == 2 {
@@ -282,7 +305,7 @@ func judgedTable(t *testing.T, dir string) string {
 	if both > 0 {
 		fmt.Fprintf(&bars, "- Quiet and loaded machine give the same setting in %d of %d programs.\n", agree, both)
 	}
-	return judgedIntro + rows.String() + "\n" + bars.String()
+	return judgedIntro + rows.String() + "\n" + bars.String() + programs.String()
 }
 
 // judgedMean is what all programs say together in a condition.

@@ -65,10 +65,9 @@ const (
 	enoughRuns = 3
 )
 
-// What an accounted second of collection costs in CPU time, and how long it
-// delays a program that keeps one CPU busy; and what a byte costs that is
-// touched for the first time. From the recorded programs (TestRecordedCosts):
-// to these digits the first two are the same whichever program is left out.
+// What a second of collection costs in CPU time, and how long it delays a program that
+// keeps one CPU busy; and what a byte costs that is touched for the first time. From the
+// recorded programs (TestScanCosts).
 const (
 	secondCosts, secondCostsSpread = 1.6, 0.25
 	secondDelays                   = 1.1
@@ -150,7 +149,7 @@ func (m *Model) fitMemory() {
 }
 
 // other is what counts to a GOMEMLIMIT beside the objects of the heap, in bytes.
-func (m *Model) other(limit float64) float64 { return m.beyond + grown(limit) }
+func (m *Model) other(limit float64) float64 { return max(m.beyond+grown(limit), mib) }
 
 // grown is by how much what is not of the heap's objects exceeds that of someLimit.
 func grown(all float64) float64 { return doublingBeyond * math.Log2(max(all, mib)/someLimit) }

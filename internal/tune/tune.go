@@ -98,8 +98,11 @@ type Answer struct {
 	Reason   string `json:"reason"`
 	// Choices are up to three settings, each proven against Base in the same
 	// fresh rounds. The first is the recommendation, where there is one.
-	Choices    []Choice     `json:"choices,omitempty"`
-	Setting    cell.Config  `json:"setting"`
+	Choices []Choice    `json:"choices,omitempty"`
+	Setting cell.Config `json:"setting"`
+	// GuardBytes is the GOMEMLIMIT to set with a recommended GOGC that is above today's
+	// and was measured without a limit, see Applied; 0 for none.
+	GuardBytes int64        `json:"guard_bytes,omitempty"`
 	Base       cell.Config  `json:"base"`              // what it was compared with
 	Variant    string       `json:"variant,omitempty"` // the name of Setting's command in Config.Variants
 	Objective  Objective    `json:"objective"`

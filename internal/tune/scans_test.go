@@ -1,0 +1,231 @@
+package tune
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A recordedScan holds the runs of a program that the model was made with: each of
+// judgedSettings twice, in shuffled rounds; of the compiler, recorded
+// earlier, four runs of each of three values of GOGC.
+type recordedScan struct {
+	Program string        `json:"program"`
+	What    string        `json:"what"`
+	Runs    []recordedRun `json:"runs"`
+}
+
+type recordedRun struct {
+	GOGC   int           `json:"gogc"`
+	Limit  int64         `json:"limit"` // MiB
+	Wall   float64       `json:"wall"`
+	CPU    float64       `json:"cpu"`
+	Wait   float64       `json:"wait"`
+	Peak   float64       `json:"peak"`
+	Scale  float64       `json:"scale"`
+	Cycles []packedCycle `json:"cycles"`
+}
+
+// A packedCycle is a cell.Cycle as numbers: when it began in ms; marking, CPU and idle
+// marking in µs; heap at start, end, live and goal, stacks and globals in MiB; GOMAXPROCS.
+type packedCycle [11]int64
+
+func (r *recordedRun) record() *cell.Record {
+	rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{Workload: "exec", Command: []string{"prog"},
+		GC: setting(r.GOGC, r.Limit*mib)}}}
+	for _, c := range r.Cycles {
+		rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: c[0] * 1e6, MarkNs: c[1] * 1e3, CPUNs: c[2] * 1e3, IdleNs: c[3] * 1e3,
+			StartBytes: c[4] * mib, EndBytes: c[5] * mib, LiveBytes: c[6] * mib, GoalBytes: c[7] * mib, StackBytes: c[8] * mib,
+			GlobalBytes: c[9] * mib, Procs: int(c[10])})
+	}
+	for metric, v := range map[string]float64{cell.WallTime: r.Wall, cell.TotalCPU: r.CPU, cell.CPUWait: r.Wait,
+		cell.RSSPeak: r.Peak, cell.GCCPUScale: r.Scale} {
+		rec.Set(metric, v)
+	}
+	return rec
+}
+
+func readScan(t *testing.T, name string) (s recordedScan) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "scans", name+".json"))
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestCorpusRecord scans the programs that the model is made with, and keeps the runs.
+func TestCorpusRecord(t *testing.T) {
+	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool { return !p.Fits })
+	corpusPrograms(t, programs, func(t *testing.T, dir string, p corpusProgram) {
+		base := corpusConfig(t, dir, p).Base
+		run := corpusRunner(t, base)
+		first, err := run(base, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings := judgedSettings(first.Metrics[cell.RSSPeak])
+		lines := []string{}
+		rng := rand.New(rand.NewPCG(5, 5))
+		for round := range 2 {
+			for _, i := range rng.Perm(len(settings)) {
+				config := base
+				config.GC = settings[i]
+				rec, err := run(config, round)
+				if err != nil || rec.Err != nil {
+					t.Fatal(settings[i], err, rec.Err)
+				}
+				line, err := json.Marshal(packed(rec))
+				if err != nil {
+					t.Fatal(err)
+				}
+				lines = append(lines, string(line))
+			}
+		}
+		text := fmt.Sprintf("{\"program\": %q, \"what\": %q, \"runs\": [\n%s\n]}\n", p.Name, p.What, strings.Join(lines, ",\n"))
+		if err := os.WriteFile(filepath.Join("testdata", "scans", p.Name+".json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func packed(rec *cell.Record) (r recordedRun) {
+	m := rec.Metrics
+	r = recordedRun{GOGC: rec.Cell.GC.Percent, Limit: rec.Cell.GC.LimitBytes / mib, Wall: m[cell.WallTime],
+		CPU: m[cell.TotalCPU], Wait: m[cell.CPUWait], Peak: m[cell.RSSPeak], Scale: m[cell.GCCPUScale]}
+	for _, c := range rec.Cycles {
+		r.Cycles = append(r.Cycles, packedCycle{c.AtNs / 1e6, c.MarkNs / 1e3, c.CPUNs / 1e3, c.IdleNs / 1e3, c.StartBytes / mib,
+			c.EndBytes / mib, c.LiveBytes / mib, c.GoalBytes / mib, c.StackBytes / mib, c.GlobalBytes / mib, int64(c.Procs)})
+	}
+	return r
+}
+
+// tuneScan tunes by runs drawn from the scan, and judges by its medians.
+func tuneScan(t *testing.T, s recordedScan, seed uint64) judged {
+	t.Helper()
+	by := map[cell.GC][]*cell.Record{}
+	var settings []cell.GC
+	var pilots []Pilot
+	for _, r := range s.Runs {
+		rec := r.record()
+		gc := rec.Cell.GC
+		if by[gc] == nil {
+			settings = append(settings, gc)
+		}
+		by[gc] = append(by[gc], rec)
+		p, _ := NewPilot(rec) // the error is that there are no cycles
+		pilots = append(pilots, p)
+	}
+	rng := rand.New(rand.NewPCG(seed, 77))
+	base := s.Runs[0].record().Cell.Config
+	base.GC = cell.DefaultGC
+	c := Config{Base: base, Objective: CPU, Settings: settings, Seed: 1, Budget: 1e12}
+	c.Fill()
+	tuned := newTuning(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := *by[c.GC][rng.IntN(len(by[c.GC]))]
+		return &rec, nil
+	})
+	if err := tuned.tune(); err != nil {
+		t.Fatal(s.Program, err)
+	}
+	tuned.conclude()
+	m, err := NewModel(tuned.pilots, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, _ := judge(corpusProgram{Name: s.Program}, tuned.answer, m, measuredOf(pilots))
+	return j
+}
+
+// TestScans holds predictions and choices against recorded scans. The bars are what was
+// reached, a little above: medians of two runs that differ by 5 to 10 % are the truth.
+func TestScans(t *testing.T) {
+	const seeds = 4
+	var cpu, peak, share, held, abstained, best moments
+	for _, p := range corpus {
+		if !p.Fits {
+			continue
+		}
+		name := p.Name
+		s := readScan(t, name)
+		for seed := range uint64(seeds) {
+			j := tuneScan(t, s, seed)
+			t.Logf("%s: CPU %.1f %%, peak %.1f %%, GC share %.1f points, held %.0f %%, abstained %.0f %%: %s, %.3f of the best",
+				name, 100*j.CPU, 100*j.Peak, 100*j.Share, 100*j.HeldCPU, 100*j.Abstained, settingText(j.Tuned.Setting), j.Best)
+			cpu.add(j.CPU)
+			peak.add(j.Peak)
+			share.add(j.Share)
+			held.add((j.HeldCPU + j.HeldPeak + j.HeldGC) / 3)
+			abstained.add(j.Abstained)
+			best.add(j.Best)
+		}
+	}
+	for name, bar := range map[string][2]float64{"CPU": {cpu.mean(), 0.095}, "peak": {peak.mean(), 0.065}, "GC share": {share.mean(), 0.024},
+		"not held": {1 - held.mean(), 0.18}, "abstained": {abstained.mean(), 0.10}, "to best": {best.mean(), 1.08}} {
+		t.Logf("%s: %.3f", name, bar[0])
+		if bar[0] > bar[1] {
+			t.Errorf("%s: %.3f, want %.3f at most", name, bar[0], bar[1])
+		}
+	}
+}
+
+// TestBeyondHeap has what counts to GOMEMLIMIT beside the heap's objects read back from
+// the goals that a limit set, and not from those that GOGC set.
+func TestBeyondHeap(t *testing.T) {
+	const limit, other, live = 100 * mib, 9 * mib, 60 * mib
+	goal := limitGoal(limit - other)
+	of := func(percent int, goal int64) Pilot {
+		rec := steady(5)
+		rec.Cell.GC = setting(percent, limit)
+		for i := range rec.Cycles {
+			rec.Cycles[i].GoalBytes, rec.Cycles[i].LiveBytes = goal>>20<<20, live
+		}
+		return mustPilot(t, rec)
+	}
+	if p := of(400, int64(goal)); p.Beyond < other-1.1*mib || p.Beyond > other+1.1*mib {
+		t.Errorf("%.1f MiB beside the heap, want %d", p.Beyond/mib, other/mib)
+	}
+	rec := steady(5) // its goals are those of GOGC=100
+	rec.Cell.GC = setting(100, limit)
+	if p := mustPilot(t, rec); p.Beyond != 0 {
+		t.Errorf("%.1f MiB read from goals of GOGC", p.Beyond/mib)
+	}
+}
+
+// TestScanCosts fits CPU time on the seconds of collection and on peak memory, over all
+// runs of each program: what the priors of the model stand for.
+func TestScanCosts(t *testing.T) {
+	var seconds, bytes moments
+	for _, p := range corpus {
+		if !p.Fits {
+			continue
+		}
+		var all []observation
+		for _, r := range readScan(t, p.Name).Runs {
+			pilot, _ := NewPilot(r.record()) // the error is that there are no cycles
+			all = append(all, observation{sample{x: vector{1, pilot.GCSeconds, pilot.PeakBytes}, noise: 0.05 * pilot.CPU}, pilot.CPU})
+		}
+		f := newFit(all, [terms]prior{{0, 10}, {0, 10}, {0, 1e-8}, {}})
+		second, byte := f.coefficient(1), f.coefficient(2)
+		t.Logf("| %s | %.2f ± %.2f | %.2f ± %.2f |", p.Name, second.mean, second.deviation, 1e9*byte.mean, 1e9*byte.deviation)
+		seconds.add(second.mean)
+		bytes.add(byte.mean)
+	}
+	if off := seconds.mean() - secondCosts; math.Abs(off) > secondCostsSpread {
+		t.Errorf("a second of collection costs %.2f, and the model supposes %.1f ± %.2f", seconds.mean(), secondCosts, secondCostsSpread)
+	}
+	if off := bytes.mean() - byteCosts; math.Abs(off) > byteCostsSpread {
+		t.Errorf("a byte of peak memory costs %.2f ns, and the model supposes %.2f", 1e9*bytes.mean(), 1e9*byteCosts)
+	}
+}

@@ -1,0 +1,102 @@
+package tune
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// obedient is a record of a program with 20 MiB live, whose goals are those of a
+// GOGC, under another one; -1 gives none.
+func obedient(goals, set, cycles int) *cell.Record {
+	rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{GC: setting(set, 0)}}}
+	for range cycles {
+		goal := int64(float64(20*mib) * (1 + float64(goals)/100))
+		if goals < 0 {
+			goal = 0
+		}
+		rec.Cycles = append(rec.Cycles, cell.Cycle{LiveBytes: 20 * mib, GoalBytes: goal, StartBytes: goal - mib, EndBytes: goal})
+	}
+	return rec
+}
+
+func TestSelfSet(t *testing.T) {
+	for name, tc := range map[string]struct {
+		first, second *cell.Record
+		calls         []string
+		want          string // "" for a program that obeys
+	}{
+		"obeys":                {obedient(100, 100, 20), obedient(400, 400, 8), nil, ""},
+		"obeys, has a call":    {obedient(100, 100, 20), obedient(400, 400, 8), []string{setPercent}, ""},
+		"fifty":                {obedient(50, 100, 20), obedient(50, 400, 20), []string{setPercent}, "about GOGC=49"},
+		"fifty, unknown":       {obedient(50, 100, 20), obedient(50, 400, 20), nil, "no call was found"},
+		"hundred":              {obedient(100, 100, 20), obedient(100, 400, 20), []string{setPercent}, ""},
+		"off":                  {obedient(0, 100, 0), obedient(0, 400, 0), []string{setPercent}, "turns its collector off"},
+		"allocates nothing":    {obedient(0, 100, 0), obedient(0, 400, 0), nil, ""},
+		"off, forced":          {obedient(-1, 100, 9), obedient(-1, 400, 9), nil, "collects when it chooses"},
+		"only in the second":   {obedient(100, 100, 20), obedient(50, 400, 20), nil, ""},
+		"too few to say":       {obedient(50, 100, 2), obedient(50, 400, 2), nil, ""},
+		"goals under a limit ": {obedient(100, 100, 20), obedient(200, 400, 20), []string{setLimit}, ""},
+	} {
+		got := selfSet(tc.first, tc.second, tc.calls)
+		if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestRecordedObey has recorded programs: of them the compiler sets its collector while
+// it starts, and all follow GOGC.
+func TestRecordedObey(t *testing.T) {
+	for _, name := range []string{"compile", "cue", "gofmt", "invoice", "query"} {
+		by := map[int]*cell.Record{}
+		for _, run := range readScan(t, name).Runs {
+			if run.Limit == 0 && len(run.Cycles) > 0 {
+				by[run.GOGC] = run.record()
+			}
+		}
+		for _, second := range []int{50, 400} {
+			if why := selfSet(by[100], by[second], nil); why != "" {
+				t.Errorf("%s, GOGC=100 and %d: %s: %+v %+v", name, second, why, obeys(by[100]), obeys(by[second]))
+			}
+		}
+	}
+}
+
+func TestCollectorCalls(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := CollectorCalls(exe); len(got) > 2 {
+		t.Errorf("this test: %q", got)
+	}
+	dir := t.TempDir()
+	for name, tc := range map[string]struct {
+		source string
+		want   []string
+	}{
+		"none":    {"package main\n\nfunc main() { println(\"runtime/debug.setGCPercent\") }\n", nil},
+		"percent": {"package main\n\nimport \"runtime/debug\"\n\nfunc main() { debug.SetGCPercent(50) }\n", []string{setPercent}},
+	} {
+		file := filepath.Join(dir, name+".go")
+		if err := os.WriteFile(file, []byte(tc.source), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(dir, name)
+		if text, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, file).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		if got := CollectorCalls(out); !slices.Equal(got, tc.want) {
+			t.Errorf("%s, stripped: %q, want %q", name, got, tc.want)
+		}
+	}
+	if got := CollectorCalls(filepath.Join(dir, "none.go")); got != nil {
+		t.Errorf("a source file: %q", got)
+	}
+}
