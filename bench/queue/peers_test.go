@@ -3,6 +3,7 @@ package queue_test
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	workiva "github.com/Workiva/go-datastructures/queue"
@@ -17,7 +18,8 @@ type impl struct {
 	make func() queue
 }
 
-// mpsc lists the queues for many producers. The last four are not libraries
+// mpsc lists the queues for many producers; isobar-rested has a consumer that
+// takes breaks. The last four are not libraries
 // but what people write: a channel, a slice and a list of chunks behind a
 // mutex, and a linked list of nodes from a sync.Pool.
 var mpsc = []impl{
@@ -32,6 +34,10 @@ var mpsc = []impl{
 	{"isobar-ring", func() queue {
 		q := isobar.NewMPSCRing[*task](window)
 		return queue{push: q.Push, take: q.Drain, pushBatch: q.PushBatch}
+	}},
+	{"isobar-rested", func() queue {
+		q := isobar.NewMPSC[*task](isobar.MPSCConfig{})
+		return queue{push: func(t *task) bool { q.Push(t); return true }, take: rested(q.Drain)}
 	}},
 	{"xsync-mpmc", func() queue {
 		q := xsync.NewMPMCQueue[*task](window)
@@ -111,6 +117,21 @@ var spsc = []impl{
 		return queue{push: q.TryEnqueue, take: one(q.TryDequeue)}
 	}},
 	{"channel", channel},
+}
+
+// rested is a consumer that does something else for two microseconds after it
+// has caught up with the producers.
+func rested(drain func([]*task) int) func([]*task) int {
+	caughtUp := false
+	return func(dst []*task) int {
+		if caughtUp {
+			for began := time.Now(); time.Since(began) < 2*time.Microsecond; {
+			}
+		}
+		n := drain(dst)
+		caughtUp = n < len(dst)
+		return n
+	}
 }
 
 // one takes one value at a time: the peer has no batches.

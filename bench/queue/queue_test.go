@@ -31,7 +31,8 @@ type queue struct {
 	pushBatch func([]*task) int
 }
 
-// bench moves b.N values; the consumer does work multiplications for each. b.N
+// bench moves b.N values; the consumer does work multiplications for each.
+// values/take is how many it finds at once: the more, the longer they have waited. b.N
 // rather than b.Loop: the goroutines share the iterations out, as those of
 // RunParallel do.
 func bench(b *testing.B, q queue, producers, batch, work int) {
@@ -48,13 +49,14 @@ func bench(b *testing.B, q queue, producers, batch, work int) {
 	for range producers {
 		go produce(q, values, each, producers, &taken)
 	}
-	dst, sum, hash := make([]*task, maxBatch), 0, uint64(0)
+	dst, sum, hash, takes := make([]*task, maxBatch), 0, uint64(0), 0
 	for got := 0; got < each*producers; {
 		n := q.take(dst)
 		if n == 0 {
 			runtime.Gosched()
 			continue
 		}
+		takes++
 		for _, t := range dst[:n] {
 			sum += t.n
 			for range work {
@@ -66,6 +68,7 @@ func bench(b *testing.B, q queue, producers, batch, work int) {
 	}
 	b.StopTimer()
 	b.ReportMetric(float64((cputime.Process()-began).Nanoseconds())/float64(each*producers), "cpu-ns/op")
+	b.ReportMetric(float64(each*producers)/float64(takes), "values/take")
 	if sum != each*producers || hash == 0 && work > 0 {
 		b.Fatalf("%d values came out, want %d (hash %d)", sum, each*producers, hash)
 	}
