@@ -54,12 +54,13 @@ staticcheck:
 	$(GO) tool unparam ./...
 	$(GO) tool gocognit -over 30 -ignore '_test.go|testdata' .
 
-# TestPlatforms of internal/layout checks the types for the other platforms.
+# Compiles and links what has code for one architecture; TestPlatforms of
+# internal/layout checks the types of all packages for the other platforms.
 cross: export GOOS = linux
 cross: export GOARCH = arm64
 cross:
-	$(GO) build ./...
-	$(GO) vet $(KIT) ./internal/lab/... ./internal/heap/...
+	$(GO) vet $(KIT) ./internal/heap/...
+	$(GO) test -vet=off -exec true $(KIT) ./internal/heap/...
 
 # The part vet looks at all packages.
 unit:
