@@ -65,7 +65,7 @@ func (j *joiner) functions(p *profile.Profile) {
 		if literal.MatchString(name) {
 			continue
 		}
-		if j.starts[place{file, int(fn.StartLine)}] == name {
+		if j.starts[beginning{filepath.Dir(file), name, int(fn.StartLine)}] {
 			j.still[fn.Name] = true
 		} else {
 			j.moved[fn.Name] = place{file, int(fn.StartLine)}

@@ -42,8 +42,9 @@ func TestBuildIDOfProgram(t *testing.T) {
 func TestFunctionsOfAnotherBuild(t *testing.T) {
 	fresh := func() *joiner {
 		return &joiner{
-			files:  map[string]string{"/m/a.go": "/m/a.go"},
-			starts: map[place]string{{"/m/a.go", 10}: "A", {"/m/a.go", 20}: "M"}, moved: map[string]place{}, still: map[string]bool{},
+			files:  map[string]string{"/m/a.go": "/m/a.go", "/m/b.go": "/m/b.go"},
+			starts: map[beginning]bool{{"/m", "A", 10}: true, {"/m", "M", 20}: true},
+			moved:  map[string]place{}, still: map[string]bool{},
 		}
 	}
 	fn := func(name, file string, line int64) *profile.Function {
@@ -60,6 +61,7 @@ func TestFunctionsOfAnotherBuild(t *testing.T) {
 	}{
 		{"the same", fn("example.org/m.A", "/m/a.go", 10), ""},
 		{"no start lines", fn("example.org/m.A", "/m/a.go", 0), ""},
+		{"in the file of what is inlined", fn("example.org/m.A", "/m/b.go", 10), ""},
 		{"moved", fn("example.org/m.(*U).M", "/m/a.go", 21), "(*U).M began at a.go:21"},
 		{"another name", fn("example.org/m.B", "/m/a.go", 10), "m.B began at a.go:10"},
 	} {

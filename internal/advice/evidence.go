@@ -101,6 +101,14 @@ type place struct {
 	line int
 }
 
+// beginning is where a function of a package's directory begins. The file is left
+// out: for a function that has nothing but inlined calls, a profile names the file
+// of what it calls.
+type beginning struct {
+	dir, name string
+	line      int
+}
+
 // A joiner charges samples to lines of the packages.
 type joiner struct {
 	files   map[string]string // by name as a profile may have it: the absolute name
@@ -115,7 +123,7 @@ type joiner struct {
 	before     Totals // what they do outside the loops that they time
 	timings    *timings
 
-	starts map[place]string // by where functions begin: their names
+	starts map[beginning]bool
 	moved  map[string]place // functions of the profiles that begin elsewhere, and where they did
 	still  map[string]bool  // and those that begin where the profiles say
 	notes  []string
@@ -126,7 +134,7 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 	j := &joiner{
 		notes: slices.Clone(c.LeftOut),
 		files: map[string]string{}, lengths: map[string]int{},
-		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
+		starts: map[beginning]bool{}, moved: map[string]place{}, still: map[string]bool{},
 		timings: newTimings(), causes: map[causeKey]*cause{},
 	}
 	for _, u := range units {
@@ -136,7 +144,7 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 			j.lengths[f.Name] = f.Lines
 			j.timings.dirs[u.PkgPath] = filepath.Dir(f.Name)
 			for _, fn := range f.Funcs {
-				j.starts[place{f.Name, fn.Line}] = fn.Name
+				j.starts[beginning{filepath.Dir(f.Name), fn.Name, fn.Line}] = true
 			}
 		}
 	}
