@@ -1,6 +1,6 @@
 // Package lines measures what the other benchmarks of this module are made of
 // on a machine: locked instructions, pinning to a P, and cache lines that move
-// between two CPUs. docs/adr/0015 reckons with these figures.
+// between two CPUs. docs/adr/0017 reckons with these figures.
 //
 //	go test -bench . ./lines
 package lines
