@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/cover"
-
 	"github.com/isobar-go/isobar/advise"
 )
 
@@ -122,8 +120,4 @@ func TestCoverageOfOthers(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
-}
-
-func blockAt(fromLine, fromColumn, toLine, toColumn, count int) cover.ProfileBlock {
-	return cover.ProfileBlock{StartLine: fromLine, StartCol: fromColumn, EndLine: toLine, EndCol: toColumn, Count: count}
 }
