@@ -355,6 +355,9 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 	if code := k.life; code.kind > died && l.kind == died {
 		k.doubtful = &code
 	}
+	if l.unseen { // the code tells, and where it does not, one that is used again may still be needed
+		l.many = l.many || k.life.many || k.life.kind != died
+	}
 	l.inside = k.life.inside && l.kind == died && l.up == 0
 	k.life, k.e.Measured = l, objects
 	k.e.PerCall = k.x.measured.perCall(k.c, k.t)

@@ -31,6 +31,7 @@ type lifetime struct {
 	in      string      // died: with the call of this function; escaped: it returns it; open: as died, if nobody keeps it
 	round   bool        // died: with the round of a loop there
 	many    bool        // several live at once: the rounds of a loop make them, and they outlive these
+	unseen  bool        // one call made several, and nobody looked how many of them live at once
 	up      int         // how many callers of the line's function it went up before
 	inside  bool        // it dies before a call from the line, of a function outside, returns
 	through string      // the field that held it meanwhile

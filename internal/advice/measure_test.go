@@ -103,3 +103,29 @@ func TestHooksAreOld(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestUnseenRoundsAreMany: of several objects that one call made, of which nobody looked
+// how many live at once, one is used again only where the code excludes that others live.
+func TestUnseenRoundsAreMany(t *testing.T) {
+	at := frame{place: place{"/m/m.go", 7}, function: "example.org/m.F"}
+	c := &cause{at: at.place, chains: map[string]*chain{"": {origin: at, made: true}}}
+	for _, tt := range []struct {
+		name string
+		each int
+		code lifetime
+		want bool
+	}{
+		{"one a call", 1, lifetime{kind: unproved}, false},
+		{"the code does not tell", 3, lifetime{kind: unproved}, true},
+		{"the code says one", 3, lifetime{kind: died, round: true}, false},
+		{"the code says several", 3, lifetime{kind: died, many: true}, true},
+	} {
+		m := newSightings()
+		*m.of(kindOf{trailOf("", []frame{at}), made{size: 16}}) = tally{calls: 1, made: tt.each, each: tt.each, by: map[heldBy]int{}}
+		k := &subject{x: &explainer{measured: m}, c: c, t: &site{}, e: &Explained{}, life: tt.code}
+		k.known(m.lifetime(c, k.t))
+		if k.life.kind != died || k.e.Measured == 0 || k.life.many != tt.want {
+			t.Errorf("%s: %+v, want many %v", tt.name, k.life, tt.want)
+		}
+	}
+}

@@ -29,6 +29,7 @@ func trailOf(callee string, frames []frame) trail {
 // A tally sums up what became of the objects of one trail and size.
 type tally struct {
 	calls, made, live int            // sampled calls that made any, as these returned
+	each              int            // made by one of the calls, at most
 	later, left       int            // live ones that were looked for again, and those that were live at last
 	by                map[heldBy]int // who has the live ones
 	most              int            // live at once, as one of the calls returned
@@ -39,7 +40,8 @@ type tally struct {
 func (t *tally) add(o *tally) {
 	t.calls, t.made, t.live = max(t.calls, o.calls), t.made+o.made, t.live+o.live
 	t.later, t.left = t.later+o.later, t.left+o.left
-	t.most, t.rounds, t.inRounds = max(t.most, o.most), t.rounds+o.rounds, max(t.inRounds, o.inRounds)
+	t.each, t.most = max(t.each, o.each), max(t.most, o.most)
+	t.rounds, t.inRounds = t.rounds+o.rounds, max(t.inRounds, o.inRounds)
 	for h, n := range o.by {
 		t.by[h] += n
 	}
@@ -186,7 +188,7 @@ func (s *watching) look(round bool, probe, number int, objects []heap.Object) er
 		all.calls++
 		all.made += c.made
 		all.live += c.live
-		all.most = max(all.most, c.live)
+		all.each, all.most = max(all.each, c.made), max(all.most, c.live)
 		all.probe = probe
 		for h, n := range c.by {
 			all.by[h] += n
@@ -375,7 +377,7 @@ func (m *sightings) along(c *cause, way *chain, t *site, ends *spread, weight fl
 		alive := min(left, float64(now.live)/float64(now.made))
 		if alive < left {
 			before.add(lifetime{kind: died, in: shortName(f.function), up: i, many: several, through: through,
-				round: now.rounds > 0 && !several}, weight*(left-alive))
+				round: now.rounds > 0 && !several, unseen: now.rounds == 0 && now.each > 1}, weight*(left-alive))
 		}
 		several = several || now.most > 1
 		left, last, top, through = alive, now, i, now.field()
@@ -441,6 +443,7 @@ func (s *spread) add(l lifetime, part float64) {
 		o := (*s)[i]
 		if o.part = 0; o.String() == l.String() {
 			(*s)[i].part += part
+			(*s)[i].many, (*s)[i].unseen = o.many || l.many, o.unseen || l.unseen
 			return
 		}
 	}
