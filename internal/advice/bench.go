@@ -82,8 +82,8 @@ const profileRate = 16 << 10
 // Profile runs the benchmarks of the packages that match bench, a regular
 // expression as go test takes it, under a CPU and an allocation profile, and
 // leaves the profiles in dir. It returns the names of those that can be read,
-// and says what is left out: packages whose benchmarks fail, and profiles that
-// cannot be read. It fails where nothing is left.
+// and says what is left out: benchmarks that fail, and profiles that cannot be
+// read. It fails where nothing is left.
 func Profile(ctx context.Context, c Config, bench, dir string, progress func(string)) (names, leftOut []string,
 	err error) {
 	in := command{dir: c.Dir}
@@ -102,6 +102,13 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		os.Remove(base + ".test")
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
+		}
+		if err != nil && bytes.Contains(out, []byte(" ns/op")) { // testing goes on after one that fails
+			if _, unread := readProfile(ctx, mem); unread == nil {
+				leftOut = append(leftOut, fmt.Sprintf("benchmarks of %s fail: what the others there do is explained; "+
+					"run them with go test -bench", p.ImportPath))
+				err = nil
+			}
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("advise: bench: %s: %w; fix the benchmarks, or choose others with --bench",

@@ -73,3 +73,32 @@ func TestProfileLeavesOutFailing(t *testing.T) {
 		t.Errorf("%v, want what the benchmark says", err)
 	}
 }
+
+// Of a package, the benchmarks that do not fail are profiled.
+func TestProfileKeepsWhatPasses(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"go.mod": "module example.org/m\n\ngo 1.26\n",
+		"m.go":   "package m\n\nfunc F() []int { return make([]int, 99) }\n",
+		"m_test.go": `package m
+
+import "testing"
+
+var list []int
+
+func BenchmarkA(b *testing.B) { b.Fatal("no server") }
+
+func BenchmarkF(b *testing.B) {
+	for b.Loop() {
+		list = F()
+	}
+}
+`,
+	})
+	names, leftOut, err := Profile(t.Context(), Config{Dir: dir, Patterns: []string{"."}}, ".", t.TempDir(), func(string) {})
+	if err != nil || len(names) != 2 {
+		t.Fatalf("profiles %v, error %v", names, err)
+	}
+	if len(leftOut) != 1 || !strings.Contains(leftOut[0], "benchmarks of example.org/m fail") {
+		t.Errorf("left out %q, want the one that fails", leftOut)
+	}
+}
