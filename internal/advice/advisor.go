@@ -7,7 +7,7 @@
 // files and formats. Packages are checked one after another, from source, with
 // what they import taken from export data; none stays in memory.
 //
-// Imports: base, advise, heap, lab, show.
+// Imports: base, advise, lab, show, heap.
 package advice
 
 import (
