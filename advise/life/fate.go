@@ -3,7 +3,6 @@ package life
 import (
 	"go/token"
 	"go/types"
-	"maps"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -27,61 +26,30 @@ func (f *Fate) Has(kind HolderKind) bool {
 
 // hold notes a holder, but for strings that cannot refer to the memory.
 func (w *walker) hold(h Holder) {
-	switch h.Doubts = slices.Clone(w.doubts); {
-	case h.Kind == Callee:
-		asks := w.p.Doubt(does(h.Name), h.Pos)
-		if !slices.ContainsFunc(h.Doubts, func(d Doubt) bool { return d.What == asks.What }) { // which leads there
-			h.Doubts = append(h.Doubts, asks)
-		}
-	case len(h.Doubts) == 0 && len(w.branches) > 0:
-		h.Doubts = []Doubt{w.p.Doubt("whether that line runs", w.at)}
-		if h.branch = len(w.branches) == 1; h.branch {
-			w.ends[w.branches[0]] = true
-		}
-	}
-	if h.Text = w.text; h.Text || !h.AsText {
+	h.Perhaps = h.Perhaps || w.perhaps || h.Kind == Callee
+	if w.text || !h.AsText {
 		w.fate.add(h)
 	}
 }
 
-// does asks about a callee.
-func does(callee string) string { return "what " + callee + " does with it" }
-
-// Doubt is a doubt at a place of the package.
-func (p *Package) Doubt(what string, pos token.Pos) Doubt {
-	at := p.Fset.Position(pos)
-	return Doubt{what, at.Filename, at.Line}
-}
-
-// perhaps follows memory to where it may be, or may not: a doubt decides.
-func (w *walker) perhaps(open bool, d Doubt, follow func()) {
-	if open && !slices.Contains(w.doubts, d) {
-		w.doubts = append(w.doubts, d)
-		defer func() { w.doubts = w.doubts[:len(w.doubts)-1] }()
-	}
+// unsure follows memory to where it may be, or may not.
+func (w *walker) unsure(open bool, follow func()) {
+	before := w.perhaps
+	w.perhaps = before || open
 	follow()
+	w.perhaps = before
 }
 
-// add adds a holder. One that needs fewer doubts takes the place of the same one.
+// add adds a holder, once; one that is certain takes the place of the same one that is not.
 func (f *Fate) add(h Holder) {
-	const most = 64 // of the same ones with other doubts
 	for i := range f.Holders {
 		g := &f.Holders[i]
-		if g.Kind != h.Kind || g.Name != h.Name || g.Index != h.Index || g.Outer != h.Outer || g.Inside != h.Inside ||
-			g.AsText != h.AsText || (g.given == nil) != (h.given == nil) || g.given != nil && *g.given != *h.given {
-			continue
-		}
-		less, more := within(h.Doubts, g.Doubts), within(g.Doubts, h.Doubts)
-		switch {
-		case less && more || len(f.Holders) > most && (len(g.Doubts) == 0) == (len(h.Doubts) == 0):
-			if g.deep = g.deep || h.deep; g.in != h.in {
-				g.in = Where{}
+		if g.Kind == h.Kind && g.Name == h.Name && g.Index == h.Index && g.Outer == h.Outer && g.Inside == h.Inside &&
+			g.AsText == h.AsText {
+			h.deep = h.deep || g.deep
+			if h.Perhaps = h.Perhaps && g.Perhaps; !h.Perhaps || h.deep != g.deep {
+				*g = h
 			}
-			return
-		case less:
-			*g = h
-			return
-		case more:
 			return
 		}
 	}
@@ -90,7 +58,7 @@ func (f *Fate) add(h Holder) {
 
 // Fate follows what v refers to: through variables, calls and containers.
 func (p *Package) Fate(v ssa.Value) *Fate {
-	return p.fate(v, Where{Depth: itself}, v != nil && isText(v.Type()))
+	return p.fate(v, where{depth: itself}, v != nil && isText(v.Type()))
 }
 
 // isText reports whether a string may share the memory that a value of type t
@@ -104,75 +72,63 @@ func isText(t types.Type) bool {
 	return isString(t) || isBytes(t)
 }
 
-// FateFrom follows the result of a call whose callee holds memory as h says.
-func (p *Package) FateFrom(v ssa.Value, h Holder) *Fate {
-	if !h.Inside {
-		h.in.Depth = itself
+// FateOfResult follows what result n of a call refers to, or what can be reached from there.
+func (p *Package) FateOfResult(call ssa.CallInstruction, n int) *Fate {
+	v := call.Value()
+	if v == nil {
+		return &Fate{}
 	}
-	return p.fate(v, h.in, h.Text || !h.Inside && isText(v.Type()))
+	if _, tuple := v.Type().(*types.Tuple); !tuple {
+		return p.fate(v, where{}, true)
+	}
+	for _, instr := range *v.Referrers() {
+		if e, ok := instr.(*ssa.Extract); ok && e.Index == n {
+			return p.fate(e, where{}, true)
+		}
+	}
+	return &Fate{}
 }
 
 // fate follows v, or what can be reached from it.
-func (p *Package) fate(v ssa.Value, in Where, text bool) *Fate {
+func (p *Package) fate(v ssa.Value, in where, text bool) *Fate {
 	if v == nil {
 		return &Fate{}
 	}
 	w := p.walker(v.Parent(), text)
-	_, w.asked = v.(*ssa.Parameter)
 	if i, ok := v.(ssa.Instruction); ok && i.Block() != nil {
 		w.loop, w.start = p.Loop(i.Block()), i.Block()
 	} else if w.fn != nil && len(w.fn.Blocks) > 0 {
 		w.start = w.fn.Blocks[0]
 	}
 	w.value(v, in)
-	if !around(w.start, w.ends) {
-		for i := range w.fate.Holders {
-			if h := &w.fate.Holders[i]; h.branch { // one of them holds it
-				h.Doubts = nil
-			}
-		}
-	}
 	return &w.fate
 }
 
-// FateIn follows memory that a callee put into what arg refers to: into the
-// field, map or element that h names.
-func (p *Package) FateIn(arg ssa.Value, h Holder) *Fate {
-	w := p.walker(arg.Parent(), h.Text)
+// FateOf follows memory that what v refers to leads to, such as what a map grows by,
+// wherever v comes from: h is its holder.
+func (p *Package) FateOf(v ssa.Value, h Holder) *Fate {
+	w := p.walker(v.Parent(), true)
 	h.Index = -1
 	w.fate.Beyond = true // the container may be older than the round
-	w.storeIn(arg, h, h.in)
+	w.storeIn(v, h, where{depth: itself})
 	return &w.fate
-}
-
-// FateOf follows the memory that v refers to, such as what a map grows by, wherever v
-// comes from: h is its holder.
-func (p *Package) FateOf(v ssa.Value, h Holder) *Fate {
-	h.in.Depth = itself
-	return p.FateIn(v, h)
 }
 
 // A walker follows one value.
 type walker struct {
-	p      *Package
-	fn     *ssa.Function      // where it begins
-	loop   *Loop              // the innermost one there, or nil
-	text   bool               // strings may refer to it
-	asked  bool               // it begins with a parameter: callers ask what becomes of that
-	seen   map[step][][]Doubt // the doubts with which it was followed
-	stored map[back][][]Doubt
-	doubts []Doubt // that lead to where memory is followed, from the value; none where that is proved
-	at     token.Pos
-	fate   Fate
-
-	start    *ssa.BasicBlock          // where the value is made; nil where that is not known
-	branches []*ssa.BasicBlock        // that are followed now, and need not run
-	ends     map[*ssa.BasicBlock]bool // of these, those where somebody holds the memory
+	p       *Package
+	fn      *ssa.Function   // where it begins
+	loop    *Loop           // the innermost one there, or nil
+	start   *ssa.BasicBlock // where the value is made; nil where that is not known
+	text    bool            // strings may refer to it
+	seen    map[step]bool   // what was followed, and whether the memory is there for certain
+	stored  map[step]bool
+	perhaps bool // it is not certain that the memory is where it is followed to
+	fate    Fate
 }
 
 func (p *Package) walker(fn *ssa.Function, text bool) *walker {
-	return &walker{p: p, fn: fn, text: text, seen: map[step][][]Doubt{}, stored: map[back][][]Doubt{},
-		ends: map[*ssa.BasicBlock]bool{}}
+	return &walker{p: p, fn: fn, text: text, seen: map[step]bool{}, stored: map[step]bool{}}
 }
 
 // A depth is how many references lead from a value to the memory.
@@ -184,95 +140,63 @@ const (
 	deepest = itself + 3
 )
 
-// A Where says where memory is, as seen from a value that leads to it.
-type Where struct {
-	Depth depth
-	Path  [2]string // the fields that lead there, as far as they are known, the first first
-	Dyn   string    // the type of the value in the interface that leads there; "" where it is not known
+// A where says where memory is, as seen from a value that leads to it.
+type where struct {
+	depth depth
+	field string // that leads there; "" where it is not known
 }
 
 // above is where the memory is as seen from what refers to the value.
-func (in Where) above() Where {
-	if in.Depth == deepest {
-		in.Depth = deeper
-	} else if in.Depth != deeper {
-		in.Depth++
+func (in where) above() where {
+	if in.depth == deepest {
+		in.depth = deeper
+	} else if in.depth != deeper {
+		in.depth++
 	}
 	return in
 }
 
 // below is where the memory is as seen from what the value refers to.
-func (in Where) below() Where {
-	if in.Depth > itself {
-		in.Depth--
+func (in where) below() where {
+	if in.depth > itself {
+		in.depth--
 	}
 	return in
 }
 
 // behind is where the memory is as seen from a struct that has the value in a field.
-func (in Where) behind(field string) Where {
-	if in.Path[1] != "" { // which is lost
-		in.Depth = deeper
+func (in where) behind(field string) where {
+	if in.field != "" { // which is lost
+		in.depth = deeper
 	}
-	in.Path = [2]string{field, in.Path[0]}
+	in.field = field
 	return in
 }
 
 // A step is a value that is followed.
 type step struct {
 	v  ssa.Value
-	in Where
+	in where
 }
 
-// visit reports whether a step is to be followed: the first time, and again with doubts
-// that do not include those of a time before. A walk that takes long no longer tells
+// visit reports whether a step is to be followed: the first time, and again where the
+// memory is there for certain, and was not before. A walk that takes long no longer tells
 // fields apart.
-func (w *walker) visit(v ssa.Value, in *Where) bool {
+func (w *walker) visit(seen map[step]bool, v ssa.Value, in *where) bool {
 	const many = 4000
-	if len(w.seen) > many {
-		*in = Where{}
+	if len(seen) > many {
+		*in = where{}
 	}
-	if !w.sure() && *in != (Where{}) && !w.fewer(w.seen[step{v, Where{}}]) {
+	sure, before := seen[step{v, *in}]
+	if before && (sure || w.perhaps) {
 		return false
 	}
-	return visit(w, w.seen, step{v, *in})
-}
-
-func visit[K comparable](w *walker, seen map[K][][]Doubt, at K) bool {
-	if !w.fewer(seen[at]) {
-		return false
-	}
-	if w.sure() {
-		seen[at] = [][]Doubt{{}}
-	} else if len(w.doubts) == 0 {
-		seen[at] = [][]Doubt{{{}}}
-	} else {
-		seen[at] = append(seen[at], slices.Clone(w.doubts))
-	}
+	seen[step{v, *in}] = !w.perhaps
 	return true
 }
 
-// fewer reports whether the doubts that lead here do not include those of a time before.
-// That a line need not run is the least of them. While summaries are worked out, which
-// name one, all doubts are the same.
-func (w *walker) fewer(before [][]Doubt) bool {
-	most := 4 // times
-	if !w.p.done {
-		most = 1
-	}
-	if w.sure() {
-		return len(before) == 0 || len(before[0]) > 0
-	}
-	return len(before) < most && !slices.ContainsFunc(before, func(ds []Doubt) bool {
-		return len(ds) == 0 || ds[0] == Doubt{} || within(ds, w.doubts)
-	})
-}
-
-// sure reports whether the memory is for certain where it is followed to.
-func (w *walker) sure() bool { return len(w.doubts) == 0 && len(w.branches) == 0 }
-
-func (w *walker) value(v ssa.Value, in Where) {
-	if v == nil || !w.text && isString(v.Type()) || !w.visit(v, &in) {
+func (w *walker) value(v ssa.Value, in where) {
+	if v == nil || !w.text && isString(v.Type()) || !w.visit(w.seen, v, &in) {
 		return
 	}
 	refs := v.Referrers()
@@ -284,60 +208,43 @@ func (w *walker) value(v ssa.Value, in Where) {
 	}
 	for _, instr := range *refs {
 		w.leaves(instr)
-		b := instr.Block()
-		if _, phi := instr.(*ssa.Phi); phi || instr.Parent() != w.fn || !w.around(b) || slices.Contains(w.branches, b) {
-			w.use(v, instr, in)
-			continue
-		}
-		if w.branches = append(w.branches, b); len(w.branches) == 1 && len(w.doubts) == 0 {
-			w.at = position(instr)
-		}
-		w.use(v, instr, in)
-		w.branches = w.branches[:len(w.branches)-1]
+		_, phi := instr.(*ssa.Phi)
+		branch := !phi && instr.Parent() == w.fn && w.around(instr.Block())
+		w.unsure(branch, func() { w.use(v, instr, in) })
 	}
 }
 
-// position is where an instruction is, or the next one of its block that has a place.
-func position(instr ssa.Instruction) token.Pos {
-	all := instr.Block().Instrs
-	for _, next := range all[slices.Index(all, instr):] {
-		if next.Pos().IsValid() {
-			return next.Pos()
-		}
-	}
-	return token.NoPos
-}
-
-// around reports whether the function can go on behind a block without having run it.
+// around reports whether the function can go on behind a block without having run it: a way
+// leads from the start around it to where one leads from there, too. What returns early
+// does not.
 func (w *walker) around(b *ssa.BasicBlock) bool {
+	if w.start == nil || b == w.start {
+		return false
+	}
 	way := [2]*ssa.BasicBlock{w.start, b}
 	skips, ok := w.p.skips[way]
 	if !ok {
-		skips = around(w.start, map[*ssa.BasicBlock]bool{b: true})
+		after := reached(b.Succs, w.start, b)
+		for past := range reached(w.start.Succs, w.start, b) {
+			skips = skips || after[past]
+		}
 		w.p.skips[way] = skips
 	}
 	return skips
 }
 
-// around reports whether a way from a block leads around all ends, to where one leads from
-// these, too. What returns early does not.
-func around(from *ssa.BasicBlock, ends map[*ssa.BasicBlock]bool) bool {
-	if from == nil || len(ends) == 0 || ends[from] {
-		return false
-	}
-	stop := maps.Clone(ends)
-	stop[from] = true
-	var behind []*ssa.BasicBlock
-	for b := range ends {
-		behind = append(behind, b.Succs...)
-	}
-	after := reached(stop, behind...)
-	for b := range reached(stop, from.Succs...) {
-		if after[b] {
-			return true
+// reached returns the blocks to which ways lead from some, themselves included, that pass
+// by neither of two others.
+func reached(from []*ssa.BasicBlock, not, nor *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	for pending := slices.Clone(from); len(pending) > 0; {
+		b := pending[len(pending)-1]
+		if pending = pending[:len(pending)-1]; !seen[b] && b != not && b != nor {
+			seen[b] = true
+			pending = append(pending, b.Succs...)
 		}
 	}
-	return false
+	return seen
 }
 
 // leaves notes a use beyond the round of the loop.
@@ -350,25 +257,15 @@ func (w *walker) leaves(instr ssa.Instruction) {
 }
 
 // use follows one use of v.
-func (w *walker) use(v ssa.Value, instr ssa.Instruction, in Where) {
+func (w *walker) use(v ssa.Value, instr ssa.Instruction, in where) {
 	switch i := instr.(type) {
-	case *ssa.Phi, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.SliceToArrayPointer, *ssa.MultiConvert:
+	case *ssa.Phi, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.SliceToArrayPointer, *ssa.MultiConvert, *ssa.MakeInterface,
+		*ssa.TypeAssert, *ssa.Range:
 		w.value(instr.(ssa.Value), in)
-	case *ssa.MakeInterface:
-		in.Dyn = dynamic(i.X.Type())
-		w.value(i, in)
-	case *ssa.TypeAssert:
-		if !types.IsInterface(i.AssertedType) {
-			if is := dynamic(i.AssertedType); is != "" && in.Dyn != "" && is != in.Dyn {
-				return
-			}
-			in.Dyn = ""
-		}
-		w.value(i, in)
 	case *ssa.FieldAddr:
-		w.part(i, i.X.Type(), i.Field, in, i.Pos())
+		w.part(i, i.X.Type(), i.Field, in)
 	case *ssa.Field:
-		w.part(i, i.X.Type(), i.Field, in, i.Pos())
+		w.part(i, i.X.Type(), i.Field, in)
 	case *ssa.Convert:
 		if !copies(i) {
 			w.value(i, in)
@@ -389,8 +286,6 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in Where) {
 		w.taken(i, in)
 	case *ssa.Index, *ssa.Extract:
 		w.element(instr.(ssa.Value), in)
-	case *ssa.Range:
-		w.value(i, in)
 	case *ssa.UnOp:
 		if i.Op == token.MUL || i.Op == token.ARROW {
 			w.taken(i, in)
@@ -400,7 +295,7 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in Where) {
 	case *ssa.Return:
 		w.returned(v, i, in)
 	case *ssa.MakeClosure:
-		w.value(i, Where{})
+		w.value(i, where{})
 		fn := i.Fn.(*ssa.Function)
 		for n, b := range i.Bindings {
 			if b == v && n < len(fn.FreeVars) {
@@ -414,7 +309,7 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in Where) {
 
 // put follows v into the memory, map or channel that an instruction puts it
 // into, or notes that it is written to.
-func (w *walker) put(v ssa.Value, instr ssa.Instruction, in Where) {
+func (w *walker) put(v ssa.Value, instr ssa.Instruction, in where) {
 	switch i := instr.(type) {
 	case *ssa.Store:
 		if i.Addr == v {
@@ -446,26 +341,26 @@ func (w *walker) put(v ssa.Value, instr ssa.Instruction, in Where) {
 }
 
 // taken follows what is read out of a container.
-func (w *walker) taken(v ssa.Value, in Where) {
-	if in.Depth != itself && refers(v.Type(), 0) {
+func (w *walker) taken(v ssa.Value, in where) {
+	if in.depth != itself && refers(v.Type(), 0) {
 		w.value(v, in.below())
 	}
 }
 
 // part follows field number n of a struct, or of what points to one, where the memory
 // may lie behind it.
-func (w *walker) part(v ssa.Value, of types.Type, n int, in Where, pos token.Pos) {
+func (w *walker) part(v ssa.Value, of types.Type, n int, in where) {
 	st, name := structOf(of), fieldName(of, n)
 	_, pointer := of.Underlying().(*types.Pointer)
 	open := false
 	switch {
-	case st == nil || in.Depth == itself && pointer: // a part of the memory itself
-	case in.Path[0] == name:
-		in.Path = [2]string{in.Path[1]}
+	case st == nil || in.depth == itself && pointer: // a part of the memory itself
+	case in.field == name:
+		in.field = ""
 	default:
 		others := 0
 		for i := range st.NumFields() {
-			if in.Path[0] != "" && fieldName(of, i) == in.Path[0] {
+			if in.field != "" && fieldName(of, i) == in.field {
 				return
 			}
 			if i != n && refers(st.Field(i).Type(), 0) {
@@ -474,52 +369,31 @@ func (w *walker) part(v ssa.Value, of types.Type, n int, in Where, pos token.Pos
 		}
 		open = others > 0
 	}
-	if st == nil || in.Depth == itself || refers(st.Field(n).Type(), 0) {
-		w.perhaps(open, w.p.Doubt("whether field "+name+" leads to it", pos), func() { w.value(v, in) })
+	if st == nil || in.depth == itself || refers(st.Field(n).Type(), 0) {
+		w.unsure(open, func() { w.value(v, in) })
 	}
-}
-
-// dynamic names the type of a value in an interface, "" where that depends on a type
-// parameter.
-func dynamic(t types.Type) string {
-	switch u := types.Unalias(t).(type) {
-	case *types.Pointer:
-		if name := dynamic(u.Elem()); name != "" {
-			return "*" + name
-		}
-		return ""
-	case *types.Named:
-		if u.TypeArgs().Len() > 0 || u.TypeParams().Len() > 0 {
-			return ""
-		}
-		return types.TypeString(u, nil)
-	case *types.Basic:
-		return u.Name()
-	}
-	return ""
 }
 
 // element follows a part of a tuple or an array, where that may refer to memory.
-func (w *walker) element(e ssa.Value, in Where) {
+func (w *walker) element(e ssa.Value, in where) {
 	if refers(e.Type(), 0) {
 		w.value(e, in)
 	}
 }
 
 // returned notes a result; that of a function literal goes to its callers.
-func (w *walker) returned(v ssa.Value, ret *ssa.Return, in Where) {
+func (w *walker) returned(v ssa.Value, ret *ssa.Return, in where) {
 	fn := ret.Parent()
 	for n, r := range ret.Results {
 		if r != v {
 			continue
 		}
 		if fn == w.fn {
-			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: in.Depth != itself,
-				Failed: in.Depth != itself && isError(fn.Signature.Results().At(n).Type()), in: in})
+			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: in.depth != itself})
 			continue
 		}
 		if fn.Parent() == nil && fn.Synthetic == "" { // a literal put it into a variable of the function around
-			w.hold(Holder{Kind: Result, Outer: fn.Name(), Index: n, Pos: ret.Pos(), Inside: in.Depth != itself, in: in})
+			w.hold(Holder{Kind: Result, Outer: fn.Name(), Index: n, Pos: ret.Pos(), Inside: in.depth != itself})
 			continue
 		}
 		calls := w.p.callers[fn]
@@ -533,7 +407,7 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, in Where) {
 }
 
 // result follows result number n of a call.
-func (w *walker) result(c ssa.CallInstruction, n int, in Where) {
+func (w *walker) result(c ssa.CallInstruction, n int, in where) {
 	v := c.Value()
 	if v == nil {
 		return

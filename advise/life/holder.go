@@ -34,23 +34,16 @@ type Holder struct {
 	Text   bool   // the memory may be of a text
 	AsText bool   // a string holds it: nothing else than a text
 
-	Failed bool // of a result: an error that holds the memory, which there is only where something fails
+	Perhaps bool // it may hold the memory, or not: code that is not known decides, or a branch
 
-	Doubts []Doubt // that all have to come true; none where that it holds is proved
-
-	in     Where  // where the memory is, as seen from the result or the parameter
-	branch bool   // open, as the code need not run that does it
-	deep   bool   // it was put into what that refers to
-	given  *Given // of a callee that is a parameter: which, and as what it is given the memory
+	deep bool // it was put into what that refers to
 }
 
 // String says who holds, in words that follow "kept by".
 func (h Holder) String() string {
 	switch h.Kind {
 	case Result:
-		if h.Failed {
-			return "the caller, in an error"
-		} else if h.Outer != "" {
+		if h.Outer != "" {
 			return "what " + h.Outer + " returns"
 		}
 		return "the caller, as a result"

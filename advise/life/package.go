@@ -16,10 +16,9 @@
 // they cross packages; without facts of an imported package, what its functions
 // do is unknown, and the fate names them as holders of the kind [Callee].
 //
-// A holder is proved, or it has [Doubt]s, all of which have to come true. Doubts are of
-// reflection, of a choice of functions that do not all do it, of a field that need not be
-// the one that leads to the memory, and of callees that are not known. [Decides] chooses
-// the one that decides.
+// A holder is certain, or marked Perhaps: where a branch decides, a field that need not be
+// the one that leads to the memory, or a callee that is not known, such as a function value
+// and what reflection calls.
 //
 // The analysis is flow-insensitive and does not tell the elements of one container
 // apart. It errs to more holders: a value without any is dead when its function
@@ -34,7 +33,6 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
-	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -54,7 +52,7 @@ var Analyzer = &analysis.Analyzer{
 			}
 		}
 		p, err := Build(Source{pass.Fset, pass.Pkg, pass.Files, pass.TypesInfo, pass.TypesSizes,
-			func(path string) *Facts { return imported[path] }, nil})
+			func(path string) *Facts { return imported[path] }})
 		if err != nil {
 			return &Package{Source: Source{Pkg: pass.Pkg}}, nil // what SSA cannot express has no sites
 		}
@@ -70,8 +68,7 @@ type Source struct {
 	Files []*ast.File
 	Info  *types.Info
 	Sizes types.Sizes
-	Facts func(path string) *Facts   // of an imported package; nil where unknown
-	Built func(path string) *Package // an imported package itself; nil where it is not at hand
+	Facts func(path string) *Facts // of an imported package; nil where unknown
 }
 
 // A Package is the SSA of a package and what was worked out on it. The zero
@@ -91,12 +88,11 @@ type Package struct {
 	callees   map[*ssa.Function][]*ssa.Function
 	dynamic   []*ssa.Function // those that call interfaces or function values
 	closures  map[*ssa.Function]*ssa.MakeClosure
-	taken     map[string][]*ssa.Function  // functions that are used as values, by their type
+	taken     map[*ssa.Function]bool      // functions that are used as values
 	byName    map[string][]*ssa.Function  // methods, by name and type
+	invoked   map[string]bool             // methods that interfaces are asked for
 	skips     map[[2]*ssa.BasicBlock]bool // whether a way from the first leads around the second
 	sets      map[string]int              // how many instructions set a field, by its name
-	done      bool                        // the summaries are worked out
-	asked     map[question]*Use
 }
 
 // Build makes the SSA of a package. It returns an error where the package has
@@ -115,14 +111,13 @@ func Build(s Source) (p *Package, err error) {
 	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false), loops: map[*ssa.Function]loops{},
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
-		callees: map[*ssa.Function][]*ssa.Function{}, taken: map[string][]*ssa.Function{},
-		byName: map[string][]*ssa.Function{}, asked: map[question]*Use{}, sets: map[string]int{},
+		callees: map[*ssa.Function][]*ssa.Function{}, taken: map[*ssa.Function]bool{},
+		byName: map[string][]*ssa.Function{}, invoked: map[string]bool{}, sets: map[string]int{},
 		skips: map[[2]*ssa.BasicBlock]bool{}}
 	p.SSA.Build()
 	p.declared()
 	p.index()
 	p.summarize()
-	p.done = true
 	return p, nil
 }
 
@@ -198,6 +193,9 @@ func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
 	} else if n := len(p.dynamic); n == 0 || p.dynamic[n-1] != fn {
 		p.dynamic = append(p.dynamic, fn)
 	}
+	if c := call.Common(); c.IsInvoke() {
+		p.invoked[methodKey(c.Method.Name(), c.Method.Signature())] = true
+	}
 }
 
 // taking enters functions that an instruction uses as values.
@@ -210,15 +208,20 @@ func (p *Package) taking(instr ssa.Instruction) {
 		called = call.Common().Value
 	}
 	for _, op := range instr.Operands(nil) {
-		fn, ok := (*op).(*ssa.Function)
-		if !ok || fn == called || len(fn.Blocks) == 0 || fn.Pkg != p.SSA {
-			continue
-		}
-		key := methodKey("", fn.Signature)
-		if !slices.Contains(p.taken[key], fn) {
-			p.taken[key] = append(p.taken[key], fn)
+		if fn, ok := (*op).(*ssa.Function); ok && fn != called {
+			p.taken[fn] = true
 		}
 	}
+}
+
+// Callers returns the calls of a function that the package names it in; all is set where
+// there are no others in the package.
+func (p *Package) Callers(fn *ssa.Function) (calls []ssa.CallInstruction, all bool) {
+	if fn.Origin() != nil {
+		fn = fn.Origin()
+	}
+	method := fn.Signature.Recv() != nil && p.invoked[methodKey(fn.Name(), fn.Signature)]
+	return p.callers[fn], fn.Parent() == nil && !p.taken[fn] && !method
 }
 
 // Value returns the value of an expression of the files, or nil: constants,

@@ -9,29 +9,21 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A back is a step back to where a value comes from.
-type back struct {
-	step
-	unnamed bool // no holder has a name yet
-}
-
 // store follows v into what addr belongs to.
-func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in Where) {
+func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in where) {
 	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: isString(v.Type())}, in.above())
 }
 
 // storeIn goes back from a value to where it comes from. h is the holder, if that
 // outlives the function; its name is the last field on the way. in says where the memory
 // is, as seen from v.
-func (w *walker) storeIn(v ssa.Value, h Holder, in Where) {
+func (w *walker) storeIn(v ssa.Value, h Holder, in where) {
 	if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Kind() != types.Uintptr && b.Kind() != types.UnsafePointer {
 		return // nothing can be put into a text or a number
 	}
-	at := back{step{v, in}, h.Name == ""}
-	if !visit(w, w.stored, at) {
+	if !w.visit(w.stored, v, &in) {
 		return
 	}
-	h.in = in
 	switch x := v.(type) {
 	case *ssa.FieldAddr:
 		name := fieldName(x.X.Type(), x.Field)
@@ -85,8 +77,8 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in Where) {
 			return
 		}
 		if h.deep { // made here
-			for _, val := range storedTo(v, in.Path[0]) {
-				w.storeIn(val, h, Where{})
+			for _, val := range storedTo(v, in.field) {
+				w.storeIn(val, h, where{})
 			}
 		}
 		w.contained(v, in)
@@ -94,7 +86,7 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in Where) {
 }
 
 // contained follows the local container that memory was put into.
-func (w *walker) contained(v ssa.Value, in Where) {
+func (w *walker) contained(v ssa.Value, in where) {
 	if i, ok := v.(ssa.Instruction); ok {
 		w.leaves(i)
 	}
@@ -102,7 +94,7 @@ func (w *walker) contained(v ssa.Value, in Where) {
 }
 
 // captured follows memory into a variable of the function around.
-func (w *walker) captured(v *ssa.FreeVar, h Holder, in Where) {
+func (w *walker) captured(v *ssa.FreeVar, h Holder, in where) {
 	made := w.p.closures[v.Parent()]
 	n := slices.Index(v.Parent().FreeVars, v)
 	if made == nil || n < 0 || n >= len(made.Bindings) {
@@ -114,7 +106,7 @@ func (w *walker) captured(v *ssa.FreeVar, h Holder, in Where) {
 }
 
 // storeInCall follows memory into what a call returned.
-func (w *walker) storeInCall(c *ssa.Call, h Holder, in Where) {
+func (w *walker) storeInCall(c *ssa.Call, h Holder, in where) {
 	if b, ok := c.Call.Value.(*ssa.Builtin); ok {
 		switch b.Name() {
 		case "append", "Add", "Slice", "SliceData", "String", "StringData", "ssa:wrapnilchk":
@@ -141,7 +133,7 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder, in Where) {
 	if all.Fresh || all.Unknown {
 		w.contained(c, in)
 	}
-	w.perhaps(!all.one(), w.p.Doubt("what "+calleeName(c.Common())+" returns", c.Pos()), func() {
+	w.unsure(!all.one(), func() {
 		if all.Shared {
 			w.hold(h.named("what " + calleeName(c.Common()) + " returned"))
 		}
@@ -150,7 +142,7 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder, in Where) {
 		}
 		for n, arg := range c.Call.Args {
 			if n < 32 && all.Params&(1<<n) != 0 {
-				w.storeIn(arg, h, Where{Depth: in.Depth})
+				w.storeIn(arg, h, where{depth: in.depth})
 			}
 		}
 	})

@@ -17,26 +17,14 @@ import (
 // A Use is what a function does with the memory of a parameter.
 type Use struct {
 	Writes  bool
-	Returns uint32  // bit i: result i may refer to it
-	Within  uint32  // bit i: what result i refers to may refer to it
-	Into    uint32  // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
-	Deep    uint32  // those of Into where it is put into what the parameter's memory refers to
-	Open    Ways    // those of them that are not proved
-	There   Where   // of Within: where the results lead to it
-	Here    Where   // of Into: where the parameters do
-	Name    string  // of Into: the field that has it
-	Again   bool    // other code sets that, too
-	Keeps   []Keep  // who else holds it then
-	Calls   []Given // functions that the callee is given, and gives it to
-	Doubt   Doubt   // of what is open
-}
-
-// A Given is an argument of a function value that a callee calls.
-type Given struct {
-	Param  int   // of the callee: the function value
-	Result int   // 1 + i: Param is of the function that the callee returns as result i
-	Arg    int   // what the function value gets
-	Here   Where // where that leads to the memory
+	Returns uint32 // bit i: result i may refer to it
+	Within  uint32 // bit i: what result i refers to may refer to it
+	Into    uint32 // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
+	Deep    uint32 // those of Into where it is put into what the parameter's memory refers to
+	Perhaps Ways   // those of them that are not certain
+	Name    string // of Into: the field that has it
+	Again   bool   // other code sets that, too
+	Keeps   []Keep // who else holds it then
 }
 
 // Ways are bits of a [Use].
@@ -47,13 +35,15 @@ func (u *Use) into(j int, pos token.Pos) Holder {
 	return Holder{Kind: Field, Name: u.Name, Again: u.Again, Index: -1, Pos: pos, deep: u.Deep&(1<<j) != 0}
 }
 
+// lets reports whether nobody holds the memory afterwards who did not before.
+func (u *Use) lets() bool { return u.Returns|u.Within|u.Into == 0 && len(u.Keeps) == 0 }
+
 // A Keep is a holder as other packages see it.
 type Keep struct {
-	Kind   HolderKind
-	Name   string
-	AsText bool  // as a string: of what it was given, only texts
-	Open   bool  // that it does is not proved
-	Doubt  Doubt // of that, where it is one of the callee's own
+	Kind    HolderKind
+	Name    string
+	AsText  bool // as a string: of what it was given, only texts
+	Perhaps bool // it is not certain
 }
 
 // A Param is what becomes of a parameter: of what it refers to itself, and of
@@ -155,7 +145,7 @@ func (p *Package) Summary(fn *ssa.Function) *Summary {
 	}
 	var s *Summary
 	if fn.Pkg == p.SSA || inRuntime(fn) {
-		s = moves(fn)
+		s = bodiless(fn)
 	} else if obj, ok := fn.Object().(*types.Func); ok {
 		s = p.imported(obj)
 	}
@@ -197,8 +187,8 @@ func (p *Package) refine(fn *ssa.Function) bool {
 	changed := p.results(fn, s)
 	for i, param := range fn.Params {
 		if refers(param.Type(), 0) {
-			changed = s.Params[i].Self.grow(p.fate(param, Where{Depth: itself}, isText(param.Type())), i) || changed
-			changed = s.Params[i].Inside.grow(p.fate(param, Where{}, true), i) || changed
+			changed = s.Params[i].Self.grow(p.fate(param, where{depth: itself}, isText(param.Type())), i) || changed
+			changed = s.Params[i].Inside.grow(p.fate(param, where{}, true), i) || changed
 		}
 	}
 	return changed
@@ -233,7 +223,7 @@ func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
 			out = append(out, caller)
 		}
 	}
-	if fn.Signature.Recv() != nil || len(p.taken[methodKey("", fn.Signature)]) > 0 {
+	if fn.Signature.Recv() != nil {
 		out = append(out, p.dynamic...)
 	}
 	return out
@@ -241,45 +231,36 @@ func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
 
 // grow adds what a fate says to a use, and reports whether it was new.
 func (u *Use) grow(f *Fate, self int) bool {
-	was, kept, calls := *u, slices.Clone(u.Keeps), len(u.Calls)
+	was, kept := *u, slices.Clone(u.Keeps)
 	u.Writes = u.Writes || f.Writes
 	for _, h := range f.Holders {
-		bit, open, doubt := uint32(1)<<max(h.Index, 0), len(h.Doubts) > 0, Doubt{}
-		if open {
-			doubt = h.Doubts[0]
-		}
-		if open && h.given == nil && u.Doubt == (Doubt{}) {
-			u.Doubt = doubt
-		}
-		const most = 8 // functions
+		bit := uint32(1) << max(h.Index, 0)
 		switch {
-		case h.given != nil && len(u.Calls) < most:
-			if !slices.Contains(u.Calls, *h.given) {
-				u.Calls = append(u.Calls, *h.given)
-			}
 		case h.Index >= 32 || h.Outer != "":
-			u.keep(Keep{Field, h.String(), h.AsText, open, doubt})
+			u.keep(Keep{Field, h.String(), h.AsText, h.Perhaps})
 		case h.Kind == Result && h.Inside:
-			u.There = same(u.Within, u.There, h.in)
-			enter(&u.Within, &u.Open.Within, bit, open)
+			enter(&u.Within, &u.Perhaps.Within, bit, h.Perhaps)
 		case h.Kind == Result:
-			enter(&u.Returns, &u.Open.Returns, bit, open)
+			enter(&u.Returns, &u.Perhaps.Returns, bit, h.Perhaps)
 		case h.Index >= 0 && (h.Kind == Field || h.Kind == MapEntry):
 			if h.Index != self {
-				u.Here, u.Name = same(u.Into, u.Here, h.in), same(u.Into, u.Name, h.own())
+				if name := h.own(); u.Into == 0 || name == u.Name {
+					u.Name = name
+				} else {
+					u.Name = ""
+				}
 				u.Again = u.Again || h.Again
-				enter(&u.Into, &u.Open.Into, bit, open)
+				enter(&u.Into, &u.Perhaps.Into, bit, h.Perhaps)
 				if h.deep {
 					u.Deep |= bit
 				}
 			}
 		default:
-			u.keep(Keep{h.Kind, h.Name, h.AsText, open, doubt})
+			u.keep(Keep{h.Kind, h.Name, h.AsText, h.Perhaps})
 		}
 	}
 	return u.Writes != was.Writes || u.Returns != was.Returns || u.Within != was.Within || u.Into != was.Into ||
-		u.Deep != was.Deep || u.Open != was.Open || u.There != was.There || u.Here != was.Here || u.Name != was.Name ||
-		!slices.Equal(u.Keeps, kept) || len(u.Calls) != calls
+		u.Deep != was.Deep || u.Perhaps != was.Perhaps || u.Name != was.Name || !slices.Equal(u.Keeps, kept)
 }
 
 // own is the name of the field that holds, "" where none is known.
@@ -290,20 +271,12 @@ func (h Holder) own() string {
 	return h.Name
 }
 
-// same is what is known of all bits: of those before, and now of another one.
-func same[T comparable](bits uint32, before, now T) (all T) {
-	if bits == 0 || before == now {
-		return now
-	}
-	return all
-}
-
-// enter adds a bit, which is open until it is proved.
-func enter(all, open *uint32, bit uint32, isOpen bool) {
-	if !isOpen {
-		*open &^= bit
+// enter adds a bit, which is marked until it is certain.
+func enter(all, perhaps *uint32, bit uint32, unsure bool) {
+	if !unsure {
+		*perhaps &^= bit
 	} else if *all&bit == 0 {
-		*open |= bit
+		*perhaps |= bit
 	}
 	*all |= bit
 }
@@ -315,7 +288,7 @@ func (k Keep) same(l Keep) bool { return k.Kind == l.Kind && k.Name == l.Name &&
 func (u *Use) keep(k Keep) {
 	const most = 4
 	if i := slices.IndexFunc(u.Keeps, k.same); i >= 0 {
-		if u.Keeps[i].Open && !k.Open {
+		if u.Keeps[i].Perhaps && !k.Perhaps {
 			u.Keeps[i] = k
 		}
 		return
@@ -325,7 +298,7 @@ func (u *Use) keep(k Keep) {
 		return
 	}
 	for i, has := range u.Keeps {
-		if has.AsText && !k.AsText || has.Open && !k.Open {
+		if has.AsText && !k.AsText || has.Perhaps && !k.Perhaps {
 			u.Keeps[i] = k
 			return
 		}

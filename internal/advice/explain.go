@@ -34,7 +34,6 @@ type explainer struct {
 	findings map[place][]*Finding
 	src      texts
 	measured *sightings
-	climbs   int // from where the way that is followed is open
 }
 
 func newExplainer(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *explainer {
@@ -65,7 +64,7 @@ func (x *explainer) pkg(f frame) *life.Package {
 	if u := x.units[f.file]; u != nil {
 		return x.life.of(u.Package)
 	}
-	return x.life.named(packageOf(f.function))
+	return nil
 }
 
 // sitesAt returns the sites at a place, whose file may be named as in another build.
@@ -320,13 +319,8 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		return e
 	}
 	k := &subject{x: x, c: c, p: p, s: s, t: t, e: e}
-	if p != nil {
-		k.life = x.lifetime(p, s, c)
-	} else {
-		k.life = lifetime{kind: unproved, in: e.Function, where: fmt.Sprintf("%s:%d", e.File, e.Line),
-			open: "code that could not be read", holder: life.Holder{Kind: life.Callee, Name: "its code"}}
-	}
-	k.known(x.measured.lifetime(c, t))
+	k.life = x.lifetime(p, s, c)
+	k.known(x.measured.lifetime(c, t, x))
 	e.Kind, e.What = life.Call.String(), e.Callee
 	if s != nil {
 		if e.What = spelled(p, s.Node); c.callee == "" {
@@ -352,11 +346,11 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 	if !ok {
 		return
 	}
-	if code := k.life; code.kind > died && l.kind == died {
+	if code := k.life; code.kind > died && l.kind == died && l.up == 0 {
 		k.doubtful = &code
 	}
 	if l.unseen { // the code tells, and where it does not, one that is used again may still be needed
-		l.many = l.many || k.life.many || k.life.kind != died
+		l.many = l.many || k.life.many || k.life.kind != died || l.up > 0
 	}
 	l.inside = k.life.inside && l.kind == died && l.up == 0
 	k.life, k.e.Measured = l, objects

@@ -49,14 +49,6 @@ func (l *lifetimes) of(p *packages.Package) *life.Package {
 	return built
 }
 
-// named returns the SSA of the package at an import path, or nil.
-func (l *lifetimes) named(path string) *life.Package {
-	if p := l.packages[path]; p != nil && !contracted(path) {
-		return l.of(p)
-	}
-	return nil
-}
-
 // contracted reports whether a package is one that contracts cover.
 func contracted(path string) bool {
 	return path == "unsafe" || path == "runtime" || strings.HasPrefix(path, "internal/runtime/")
@@ -66,7 +58,7 @@ func contracted(path string) bool {
 func (l *lifetimes) build(p *packages.Package) *life.Package {
 	checked, _ := l.session.check(p) // errors are of what cgo declares; Build refuses what matters
 	built, err := life.Build(life.Source{Fset: checked.Fset, Pkg: checked.Types, Files: checked.Syntax,
-		Info: checked.TypesInfo, Sizes: checked.TypesSizes, Facts: l.imported, Built: l.named})
+		Info: checked.TypesInfo, Sizes: checked.TypesSizes, Facts: l.imported})
 	if err != nil {
 		return nil
 	}

@@ -13,176 +13,82 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// span of a lifetime, the shortest first.
+// lifeKind is how a lifetime ends.
 type lifeKind int
 
 const (
 	died     lifeKind = iota // with a call of a function
-	failed                   // the same, but an error that the module returns may hold it
-	unproved                 // one place decides
-	escaped                  // the module returns it to its users
+	unproved                 // code decides that was neither measured nor is part of the function
+	escaped                  // an exported function returns it
 	kept                     // a field, map, variable, channel or goroutine has it
 )
 
-// A lifetime is how long memory lives in the program that was profiled: along
-// the calls that led to it, for the most of its bytes.
+// A lifetime is how long memory lives: what was seen as benchmarks ran, for the most of
+// its bytes; where nothing was, what is certain within the function that makes it, with
+// what that function calls.
 type lifetime struct {
-	kind    lifeKind
-	in      string      // died: with the call of this function; escaped: it returns it; open: as died, if nobody keeps it
-	round   bool        // died: with the round of a loop there
-	many    bool        // several live at once: the rounds of a loop make them, and they outlive these
-	unseen  bool        // one call made several, and nobody looked how many of them live at once
-	up      int         // how many callers of the line's function it went up before
-	inside  bool        // it dies before a call from the line, of a function outside, returns
-	through string      // the field that held it meanwhile
-	holder  life.Holder // kept, open: by whom
-	where   string      // FILE:LINE of the place that decides
-	open    string      // open: what decides there
-	too     []string    // who else keeps it
-	part    float64     // of the bytes
-	rest    []lifetime  // of the others, where they live longer or shorter
-
-	doubts []life.Doubt // of one flow: what has to come true
+	kind     lifeKind
+	in       string      // died: with the call of this function; else the one that makes or returns it
+	round    bool        // died: with the round of a loop there
+	many     bool        // several live at once: the rounds of a loop make them, and they outlive these
+	unseen   bool        // one call made several, and nobody looked how many of them live at once
+	up       int         // how many callers of the line's function it went up before
+	inside   bool        // it dies before a call from the line, of a function outside, returns
+	through  string      // the field that held it meanwhile
+	beside   string      // died: a function on the way up, other callers of which were not seen
+	holder   life.Holder // kept: by whom
+	open     string      // unproved: who decides
+	needed   string      // unproved: what has to be so for it to be needed
+	returned bool        // unproved: it is a result of the function
+	where    string      // FILE:LINE of the place that decides
+	too      []string    // who else keeps it
+	part     float64     // of the bytes
+	mixed    bool        // some of it dies, and some does not
+	rest     []lifetime  // of the others, where they live longer or shorter
 }
 
 func (l lifetime) String() string {
 	text := ""
-	switch {
-	case l.kind == died && l.round:
-		text = "dies in the round of a loop in " + l.in
-	case l.kind == died:
+	switch l.kind {
+	case died:
 		text = "dies with the call of " + l.in
-	case l.kind == failed:
-		text = "dies with the call of " + l.in + ", unless the error that it returns holds it"
-	case l.kind == unproved:
-		text = fmt.Sprintf("not known: %s decides%s; at least until %s returns", l.open,
-			strings.TrimSuffix(", at "+l.where, ", at "), l.in)
-	case l.kind == escaped:
-		text = "returned by " + l.in + " to its caller outside these packages"
-	case l.kind == kept:
+		if l.round {
+			text = "dies in the round of a loop in " + l.in
+		}
+	case unproved:
+		text = l.open
+	case escaped:
+		text = "returned by " + l.in + ": its callers decide"
+	case kept:
 		text = l.held()
 	}
 	if through, _, _ := strings.Cut(l.through, ","); through != "" && l.kind != kept {
 		text += ", held by " + through + " until then"
 	}
 	for _, other := range l.too {
-		if l.kind != unproved {
-			text += ", and " + other
-		}
+		text += ", and " + other
 	}
 	if l.part > 0 && l.part < 0.95 {
 		text += fmt.Sprintf(" (%.0f %% of it)", 100*l.part)
 	}
+	beside := l.beside
 	for _, other := range l.rest {
+		beside, other.beside = cmp.Or(beside, other.beside), ""
 		text += "; " + other.String()
+	}
+	if beside != "" {
+		text += "; other callers of " + beside + " decide for themselves"
 	}
 	return text
 }
 
-// held says who keeps the memory, or would.
+// held says who keeps the memory.
 func (l lifetime) held() string {
-	switch {
-	case l.kind == escaped:
-		return "returned by " + l.in
-	case l.holder.Kind == life.Result:
-		return "returned by " + cmp.Or(l.holder.Outer, l.holder.Name)
-	case l.holder.Again:
-		return "kept by " + l.holder.String() + " until that is set again"
+	again := ""
+	if l.holder.Again {
+		again = " until that is set again"
 	}
-	return "kept by " + l.holder.String()
-}
-
-// perhaps says who may keep the memory, of a lifetime that only the code tells.
-func (l lifetime) perhaps() string {
-	switch l.kind {
-	case unproved:
-		return l.open + " decides"
-	case failed:
-		return "an error that " + l.in + " returns may hold it"
-	}
-	return "it may be " + l.held()
-}
-
-// longer is the longer of two lifetimes; several may keep it one after the other.
-func (l lifetime) longer(m lifetime) lifetime {
-	if m.kind > l.kind || m.kind == l.kind && m.up > l.up {
-		l, m = m, l
-	}
-	for _, too := range append([]string{m.held()}, m.too...) {
-		if l.kind > failed && m.kind > failed {
-			l.also(too)
-		}
-	}
-	return l
-}
-
-// also notes another holder.
-func (l *lifetime) also(too string) {
-	const most = 4
-	if len(l.too) < most && too != l.held() && !slices.Contains(l.too, too) {
-		l.too = append(slices.Clip(l.too), too)
-	}
-}
-
-// decide is the lifetime that all flows of memory give it. What may keep it is no doubt
-// where somebody keeps it for certain, and what would let go of it in the packages none
-// at all: it is taken to be so.
-func (x *explainer) decide(ends []lifetime) lifetime {
-	flows := make([]life.Flow, len(ends))
-	for i, e := range ends {
-		flows[i].Span = min(int(e.kind), int(escaped)) // who keeps it makes no other verdict
-		if e.kind > failed {
-			flows[i].Doubts = e.doubts
-		}
-	}
-	of, doubt := life.Decides(flows)
-	l := lifetime{up: -1}
-	for _, e := range ends {
-		if len(e.doubts) == 0 || e.kind <= failed && (doubt == nil || !slices.Contains(e.doubts, *doubt)) {
-			l = l.longer(e)
-		}
-	}
-	if doubt == nil {
-		return l
-	}
-	o := lifetime{kind: unproved, in: l.in, up: l.up, many: l.many, holder: ends[of].holder, through: ends[of].through,
-		open: doubt.What, where: x.spell(place{doubt.File, doubt.Line})}
-	if ends[of].kind == escaped {
-		o.holder = life.Holder{Kind: life.Result, Name: ends[of].in}
-	}
-	for i, e := range ends {
-		known := func(f lifetime) bool { return f.kind > failed && f.held() == e.held() }
-		if e.kind <= failed || e.held() == o.held() || slices.ContainsFunc(ends[:i], known) {
-			continue
-		}
-		text := e.held()
-		if !slices.Contains(e.doubts, *doubt) {
-			text += " (" + x.spell(place{e.doubts[0].File, e.doubts[0].Line}) + ")"
-		}
-		o.also(text)
-	}
-	return o
-}
-
-// waysLimit is how many ways to a site are followed, the heaviest ones.
-const waysLimit = 16
-
-// climbsLimit is how often one way is followed up from where it is open.
-const climbsLimit = 64
-
-// lifetime follows what a site makes along the ways that led to it.
-func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
-	var all spread
-	total, ways := 0.0, c.ways()
-	for _, way := range ways[:min(len(ways), waysLimit)] {
-		x.climbs = 0
-		l, weight := x.born(p, s, way), float64(max(way.Bytes, way.Objects, 1))
-		l.inside = l.kind <= failed && l.up < way.inside
-		l.round, l.up = l.round && !l.inside, max(0, l.up-way.inside)
-		total += weight
-		all.add(l, weight)
-	}
-	return all.lifetime(total)
+	return "kept by " + l.holder.String() + again
 }
 
 // class says whether somebody keeps the memory.
@@ -196,53 +102,181 @@ func (l lifetime) class() string {
 	return "dies"
 }
 
-// born follows what a site makes up one way; of a call into other packages, from the
-// expression there that makes it.
-func (x *explainer) born(p *life.Package, s *life.Site, way *chain) lifetime {
-	at := way.origin
-	if way.inside == 0 {
-		return x.bornAt(p, s, way)
+// waysLimit is how many ways to a site are measured, the heaviest ones.
+const waysLimit = 16
+
+// lifetime is what the code tells for certain of what a site makes.
+func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
+	name := shortName(c.function)
+	unknown := func(what string) lifetime {
+		return lifetime{kind: unproved, in: name, open: "unknown: " + what, needed: "somebody keeps it",
+			where: x.spell(c.at)}
 	}
-	if q := x.pkg(at); q != nil {
-		size := int64(0)
-		if way.Objects > 0 {
-			size = way.Bytes / way.Objects
-		}
-		var all []lifetime
-		for _, s := range choose(q, at.place, "", size) {
-			if l := x.bornAt(q, s, way); len(all) == 0 || all[0].String() != l.String() {
-				all = append(all, l)
-			}
-		}
-		switch len(all) {
-		case 0:
-		case 1:
-			return all[0]
-		default:
-			l := all[0].longer(all[1])
-			l.kind, l.where, l.open = unproved, x.spell(at.place), "which expression makes it"
-			return l
+	if p == nil {
+		return unknown("the code could not be read")
+	}
+	if s == nil {
+		return unknown("the call of " + shortName(c.callee) + " is not found in the code")
+	}
+	call, called := s.Instr.(ssa.CallInstruction)
+	var fate *life.Fate
+	if c.callee == "" {
+		fate = x.fate(p, s)
+	} else if called {
+		if fate = madeBy(p, call, c.itself()); fate == nil {
+			return lifetime{kind: died, in: shortName(c.callee), inside: true}
 		}
 	}
-	for i, f := range way.frames[:way.inside] {
-		if q := x.pkg(f); q != nil {
-			if s := callAt(q, f.place, lastName(at.function)); s != nil {
-				fate := madeBy(q, s.Instr.(ssa.CallInstruction), shortName(at.function), i == 0)
-				return x.decide(x.along(q, fate, shortName(f.function), way, i+1))
-			}
-		}
-		at = f
+	l, loop := x.local(p, s.Func, fate, name), p.Loop(s.Instr.Block()) != nil
+	if l.where == "" {
+		l.where = x.spell(c.at)
 	}
-	return lifetime{kind: died, in: shortName(at.function), up: way.inside}
+	l.round = l.kind == died && loop && !fate.Beyond
+	l.many = loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
+	return l
 }
 
-// bornAt follows what an expression makes, the first of a way.
-func (x *explainer) bornAt(p *life.Package, s *life.Site, way *chain) lifetime {
-	fate := x.fate(p, s)
-	l, loop := x.decide(x.along(p, fate, shortName(way.origin.function), way, 0)), p.Loop(s.Instr.Block()) != nil
-	l.round = l.round || l.kind == died && l.up == 0 && loop && !fate.Beyond
-	l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
+// itself reports whether the function that a line calls allocates, and none that it calls.
+func (c *cause) itself() bool {
+	return !slices.ContainsFunc(c.ways(), func(w *chain) bool { return w.inside > 1 })
+}
+
+// local is the lifetime of memory in the function that makes it.
+func (x *explainer) local(p *life.Package, fn *ssa.Function, fate *life.Fate, name string) lifetime {
+	l, returned := lifetime{kind: died, in: name}, false
+	var perhaps []string
+	for _, h := range fate.Holders {
+		text, at := h.String(), p.Fset.Position(h.Pos)
+		switch {
+		case h.Perhaps && h.Kind == life.Result:
+			perhaps = append(perhaps, "returned")
+		case h.Perhaps:
+			perhaps = append(perhaps, "kept by "+text)
+		case h.Kind == life.Result:
+			returned = true
+			continue
+		case l.kind == died:
+			l.kind, l.holder = kept, h
+		default:
+			l.also(text)
+			continue
+		}
+		if l.where == "" && (l.kind == kept) != h.Perhaps {
+			l.where = x.spell(place{at.Filename, at.Line})
+		}
+	}
+	switch {
+	case l.kind == kept:
+		if returned {
+			l.also("the caller, as a result")
+		}
+	case returned:
+		return x.returned(p, fn, name)
+	case len(perhaps) > 0:
+		slices.Sort(perhaps)
+		perhaps = slices.Compact(perhaps)
+		const most = 3
+		might := "may be " + strings.Join(perhaps[:min(most, len(perhaps))], " or ")
+		l.kind, l.open, l.needed = unproved, "it "+might, "it "+strings.Replace(might, "may be", "is", 1)
+	}
 	return l
+}
+
+// also notes another holder.
+func (l *lifetime) also(too string) {
+	const most = 4
+	if len(l.too) < most && too != l.holder.String() && !slices.Contains(l.too, too) {
+		l.too = append(l.too, too)
+	}
+}
+
+// returned is the lifetime of what a function returns: others may call an exported one, and
+// need what it returns; of others the packages have all callers.
+func (x *explainer) returned(p *life.Package, fn *ssa.Function, name string) lifetime {
+	if fn == nil {
+		return lifetime{kind: escaped, in: name}
+	}
+	at := p.Fset.Position(fn.Pos())
+	l := lifetime{kind: escaped, in: name, where: x.spell(place{at.Filename, at.Line})}
+	if exported(p, fn) {
+		return l
+	}
+	l.kind, l.returned, l.open = unproved, true, "returned by "+name+": its callers decide"
+	l.needed = "these keep it, or have several at once"
+	calls, _ := p.Callers(fn)
+	const most = 3
+	for i, call := range calls {
+		at := p.Fset.Position(call.Pos())
+		if i == most {
+			l.open += ", …"
+			break
+		}
+		l.open += ", " + x.spell(place{at.Filename, at.Line})
+	}
+	return l
+}
+
+// exported reports whether other packages can call a function by its name.
+func exported(p *life.Package, fn *ssa.Function) bool {
+	obj, ok := fn.Object().(*types.Func)
+	return ok && obj.Exported() && p.Pkg.Name() != "main"
+}
+
+// beside names the first function on the way from a line up to where memory died that has
+// callers that led to no such memory; "" for none. What it returned may live longer there.
+func (x *explainer) beside(c *cause, frames []frame, up int) string {
+	for _, f := range frames[:up] {
+		p := x.pkg(f)
+		if p == nil {
+			return shortName(f.function)
+		}
+		if strings.HasPrefix(f.function, frames[up].function+".") { // a literal of it
+			continue
+		}
+		fn := functionOf(p, f)
+		if fn == nil || exported(p, fn) {
+			return shortName(f.function)
+		}
+		calls, all := p.Callers(fn)
+		seen := func(call ssa.CallInstruction) bool { return c.through(p, call, f.function) }
+		if !all || slices.ContainsFunc(calls, func(call ssa.CallInstruction) bool { return !seen(call) }) {
+			return shortName(f.function)
+		}
+	}
+	return ""
+}
+
+// through reports whether a way leads from a function through one of its calls.
+func (c *cause) through(p *life.Package, call ssa.CallInstruction, function string) bool {
+	from := call.Parent().Syntax()
+	if from == nil {
+		return false
+	}
+	begin, end := p.Fset.Position(from.Pos()), p.Fset.Position(from.End())
+	for _, w := range c.chains {
+		trail := w.trail()
+		for i, f := range trail[:max(0, len(trail)-1)] {
+			if up := trail[i+1]; f.function == function && up.file == begin.Filename && begin.Line <= up.line &&
+				up.line <= end.Line {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// functionOf returns the innermost function around a line, or nil.
+func functionOf(p *life.Package, f frame) (found *ssa.Function) {
+	for _, fn := range p.Funcs {
+		if fn.Syntax() == nil || (fn.Parent() != nil) != (literals(f.function) > 0) {
+			continue
+		}
+		from, to := p.Fset.Position(fn.Syntax().Pos()), p.Fset.Position(fn.Syntax().End())
+		if from.Filename == f.file && from.Line <= f.line && f.line <= to.Line {
+			found = fn
+		}
+	}
+	return found
 }
 
 // fate is what becomes of a site's memory in its function.
@@ -261,7 +295,10 @@ func (x *explainer) fate(p *life.Package, s *life.Site) *life.Fate {
 		return &life.Fate{}
 	case *ssa.Call:
 		if s.Kind == life.Call {
-			return madeBy(p, i, s.Callee(), true)
+			if fate := madeBy(p, i, true); fate != nil {
+				return fate
+			}
+			return &life.Fate{}
 		}
 	}
 	return p.Fate(s.Value)
@@ -269,33 +306,35 @@ func (x *explainer) fate(p *life.Package, s *life.Site) *life.Fate {
 
 // madeBy is what becomes of memory that a call makes, whose callee cannot be seen: it may
 // be for its results, for what it is given, or for neither. It is the result where the
-// callee itself makes it, and gets nothing that could lead to it.
-func madeBy(p *life.Package, call ssa.CallInstruction, callee string, itself bool) *life.Fate {
+// callee itself makes it, and gets nothing that could lead to it. nil where the call
+// leaves nothing that could hold it.
+func madeBy(p *life.Package, call ssa.CallInstruction, itself bool) *life.Fate {
 	c := call.Common()
 	out, results, given := &life.Fate{}, c.Signature().Results(), c.Args
 	if c.IsInvoke() {
 		given = append([]ssa.Value{c.Value}, given...)
 	}
+	ends := 0
 	add := func(f *life.Fate) {
+		ends++
 		out.Holders, out.Beyond = append(out.Holders, f.Holders...), out.Beyond || f.Beyond
 	}
-	ends := 0
 	for r := range results.Len() {
 		if resultType(results.At(r).Type()) || results.Len() == 1 && results.At(r).Type().String() == "error" {
-			ends++
-			add(resultFate(p, call, life.Holder{Index: r, Inside: true, Text: true}))
+			add(p.FateOfResult(call, r))
 		}
 	}
 	for _, arg := range given {
 		if canHold(arg.Type()) {
 			itself = false
-			add(p.FateIn(arg, life.Holder{Kind: life.Field, Pos: call.Pos(), Text: true}))
+			add(p.FateOf(arg, life.Holder{Kind: life.Field, Pos: call.Pos()}))
 		}
 	}
+	if ends == 0 {
+		return nil
+	}
 	for i := range out.Holders {
-		if h := &out.Holders[i]; len(h.Doubts) == 0 && (ends > 1 || !itself) {
-			h.Doubts = []life.Doubt{p.Doubt("what "+callee+" makes it for", call.Pos())}
-		}
+		out.Holders[i].Perhaps = out.Holders[i].Perhaps || ends > 1 || !itself
 	}
 	return out
 }
@@ -336,104 +375,6 @@ func resultType(t types.Type) bool {
 	return (!basic || b.Info()&types.IsString != 0 || b.Kind() == types.UnsafePointer) && t.String() != "error"
 }
 
-// endsLimit is how many flows are told apart.
-const endsLimit = 32
-
-// along follows a fate from function name up a way, whose first i callers have been
-// followed, to where each flow ends.
-func (x *explainer) along(p *life.Package, fate *life.Fate, name string, way *chain, i int) []lifetime {
-	ends := []lifetime{{kind: died, in: name, up: i}}
-	for _, h := range fate.Holders {
-		for _, e := range x.end(h, x.position(p, h), name, way, i) {
-			e.doubts = slices.Concat(h.Doubts, e.doubts)
-			known := func(o lifetime) bool {
-				return o.kind == e.kind && o.in == e.in && o.up == e.up && o.held() == e.held() && (len(o.doubts) == 0 ||
-					slices.Equal(o.doubts, e.doubts))
-			}
-			if !slices.ContainsFunc(ends, known) && (len(ends) < endsLimit || len(e.doubts) == 0) {
-				ends = append(ends, e)
-			}
-		}
-	}
-	return ends
-}
-
-// goesUp reports whether what h keeps is up to the caller: it is a result, or a part of
-// what a parameter leads to.
-func goesUp(h life.Holder) bool {
-	return h.Kind == life.Result || h.Index >= 0 && (h.Kind == life.Field || h.Kind == life.MapEntry)
-}
-
-// end follows what h holds.
-func (x *explainer) end(h life.Holder, at place, name string, way *chain, i int) []lifetime {
-	if len(h.Doubts) > 0 {
-		x.climbs++
-	}
-	switch {
-	case x.climbs > climbsLimit && len(h.Doubts) > 0:
-	case h.Outer != "":
-		outer := func(f frame) bool { return lastName(f.function) == h.Outer }
-		if j := slices.IndexFunc(way.frames[min(i, len(way.frames)):], outer); j >= 0 {
-			h.Outer = ""
-			return x.climb(h, at, shortName(way.frames[i+j].function), way, i+j+1)
-		}
-	case goesUp(h):
-		return x.climb(h, at, name, way, i)
-	}
-	return []lifetime{{kind: kept, holder: h, where: x.spell(at), in: name, up: i}}
-}
-
-// ofParameter begins the name of a holder that is known as a parameter alone.
-const ofParameter = "what parameter "
-
-// climb follows a result, or a field of a parameter, into the caller.
-func (x *explainer) climb(h life.Holder, at place, name string, way *chain, i int) []lifetime {
-	l := lifetime{kind: kept, holder: h, in: name, up: i, where: x.spell(at)}
-	open := func(what string, at place) []lifetime {
-		l.doubts = []life.Doubt{{What: what, File: at.file, Line: at.line}}
-		return []lifetime{l}
-	}
-	if i >= len(way.frames) || way.frames[i].apart {
-		switch {
-		case way.cut && i >= len(way.frames):
-			return open("which function is above "+name, at)
-		case h.Failed:
-			l.kind = failed
-		case h.Kind == life.Result:
-			l.kind = escaped
-		case strings.HasPrefix(h.Name, ofParameter) && !strings.Contains(h.Name, " of "):
-			l.holder.Name = strings.Replace(h.Name, " refers to", " of "+name+" refers to", 1)
-		}
-		return []lifetime{l}
-	}
-	f := way.frames[i]
-	q := x.pkg(f)
-	site := callAt(q, f.place, name[strings.LastIndexByte(name, '.')+1:])
-	if site == nil {
-		return open("the call of "+name, f.place)
-	}
-	call := site.Instr.(ssa.CallInstruction)
-	arg := argument(call.Common(), h.Index)
-	if h.Kind != life.Result && arg == nil { // such as the receiver of a method value
-		return open("what "+name+" is given", f.place)
-	}
-	fate, through := resultFate(q, call, h), ""
-	if h.Kind != life.Result {
-		if strings.HasPrefix(h.Name, ofParameter) {
-			h.Name = "" // the caller knows a field or variable
-		}
-		fate, through = q.FateIn(arg, h), h.Name
-	}
-	ends, loop := x.along(q, fate, shortName(f.function), way, i+1), q.Loop(call.Block()) != nil
-	for j := range ends {
-		e := &ends[j]
-		e.through = cmp.Or(e.through, through)
-		e.round = e.kind == died && e.up == i+1 && !fate.Beyond && loop
-		e.many = e.many || h.Kind == life.Result && loop && fate.Beyond
-	}
-	return ends
-}
-
 // callAt returns the one call of a function at a line, or nil: that of a literal or of a
 // function value where none names it, or a deferred one that runs as the function
 // returns there.
@@ -463,42 +404,6 @@ func callAt(p *life.Package, at place, function string) *life.Site {
 		return named[0]
 	}
 	return nil
-}
-
-// resultFate is what becomes of the memory that one result of a call holds.
-func resultFate(p *life.Package, call ssa.CallInstruction, h life.Holder) *life.Fate {
-	v := call.Value()
-	if v == nil {
-		return &life.Fate{}
-	}
-	if _, ok := v.Type().(*types.Tuple); !ok {
-		return p.FateFrom(v, h)
-	}
-	for _, instr := range *v.Referrers() {
-		if e, ok := instr.(*ssa.Extract); ok && e.Index == h.Index {
-			return p.FateFrom(e, h)
-		}
-	}
-	return &life.Fate{}
-}
-
-// argument is what a call passes for parameter n, the receiver first.
-func argument(c *ssa.CallCommon, n int) ssa.Value {
-	if c.IsInvoke() {
-		if n--; n < 0 {
-			return c.Value
-		}
-	}
-	if n < 0 || n >= len(c.Args) {
-		return nil
-	}
-	return c.Args[n]
-}
-
-// position is where a holder gets hold of it.
-func (x *explainer) position(p *life.Package, h life.Holder) place {
-	at := p.Fset.Position(h.Pos)
-	return place{at.Filename, at.Line}
 }
 
 // spell is a place as FILE:LINE; of other modules, the file below its directory's name.

@@ -311,11 +311,16 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 			}
 		}
 		word := strings.Fields(line)
-		if len(word) != 3 {
+		if len(word) != 4 {
 			return fmt.Errorf("advise: measure: %q from the hooks", line)
 		}
 		f, _ := strconv.Atoi(word[1])
 		n, _ := strconv.Atoi(word[2])
+		round, _ := strconv.Atoi(word[3])
+		if word[0] == "none" { // the call made nothing
+			s.m.result.samples[f]++
+			continue
+		}
 		objects, err := s.watcher.Made(ctx, rankRoot)
 		if err != nil && len(s.ended) > 0 {
 			return nil // it ends while a goroutine of its own is looked at
@@ -323,7 +328,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 		if err != nil {
 			return err
 		}
-		if err := s.look(word[0] == "round", f, n, objects); err != nil {
+		if err := s.look(round, f, n, objects); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(s.answer, "go\n"); err != nil {

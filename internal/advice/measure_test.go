@@ -18,8 +18,8 @@ var plantedLifetimes = []struct{ function, kind, want string }{
 	{"inner", "make", "dies with the call of planted.Outer"},
 	{"Rounds", "make", "dies in the round of a loop in planted.Rounds"},
 	{"Several", "make", "dies with the call of planted.Several"},
-	{"Returns", "composite literal", "returned by planted.Returns to its caller outside these packages"},
-	{"Returns", "call", "returned by planted.Returns to its caller outside these packages, held by record.name until then"},
+	{"Returns", "composite literal", "returned by planted.Returns: its callers decide"},
+	{"Returns", "call", "returned by planted.Returns: its callers decide, held by record.name until then"},
 	{"T.Keep", "make", "kept by field T.last until that is set again"},
 	{"T.Enter", "composite literal", "kept by field T.all"},
 	{"T.Link", "composite literal", "kept by field T.chain"},
@@ -27,9 +27,9 @@ var plantedLifetimes = []struct{ function, kind, want string }{
 	{"Global", "make", "kept by package variable planted.global until that is set again"},
 	{"Goes", "make", "kept by goroutine planted.Goes.func1"},
 	{"Generic", "make", "dies with the call of planted.Generic"},
-	{"Tree", "composite literal", "returned by planted.Tree to its caller outside these packages"},
+	{"Tree", "composite literal", "returned by planted.Tree: its callers decide"},
 	{"Recovers", "make", "dies with the call of planted.Recovers"},
-	{"Named.func1", "make", "returned by planted.Named to its caller outside these packages"},
+	{"Named.func1", "make", "returned by planted.Named: its callers decide"},
 	{"Shadow", "make", "dies with the call of planted.Shadow"},
 	{"buffer.fill", "make", "dies with the call of planted.Local, held by buffer.b until then"},
 	{"Captured.func1", "make", "dies with the call of planted.Captured"},
@@ -121,9 +121,9 @@ func TestUnseenRoundsAreMany(t *testing.T) {
 		{"the code says several", 3, lifetime{kind: died, many: true}, true},
 	} {
 		m := newSightings()
-		*m.of(kindOf{trailOf("", []frame{at}), made{size: 16}}) = tally{calls: 1, made: tt.each, each: tt.each, by: map[heldBy]int{}}
+		*m.of(kindOf{trailOf("", []frame{at}), made{size: 16}}) = tally{made: tt.each, each: tt.each, by: map[heldBy]int{}}
 		k := &subject{x: &explainer{measured: m}, c: c, t: &site{}, e: &Explained{}, life: tt.code}
-		k.known(m.lifetime(c, k.t))
+		k.known(m.lifetime(c, k.t, k.x))
 		if k.life.kind != died || k.e.Measured == 0 || k.life.many != tt.want {
 			t.Errorf("%s: %+v, want many %v", tt.name, k.life, tt.want)
 		}

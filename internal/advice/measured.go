@@ -28,20 +28,21 @@ func trailOf(callee string, frames []frame) trail {
 
 // A tally sums up what became of the objects of one trail and size.
 type tally struct {
-	calls, made, live int            // sampled calls that made any, as these returned
-	each              int            // made by one of the calls, at most
-	later, left       int            // live ones that were looked for again, and those that were live at last
-	by                map[heldBy]int // who has the live ones
-	most              int            // live at once, as one of the calls returned
-	rounds, inRounds  int            // looks between rounds of a loop with two or more made; the most live ones in these
-	probe             int            // whose calls these were
+	made, live       int            // by sampled calls, as these returned
+	each             int            // made by one of the calls, at most
+	later, left      int            // live ones that were looked for again, and those that were live at last
+	by               map[heldBy]int // who has the live ones
+	most             int            // live at once, as one of the calls returned
+	rounds, inRounds int            // looks between rounds of a loop with two or more made; the most live ones in these
+	dense            bool           // more were made than rounds had gone by
+	probe            int            // whose calls these were
 }
 
 func (t *tally) add(o *tally) {
-	t.calls, t.made, t.live = max(t.calls, o.calls), t.made+o.made, t.live+o.live
+	t.made, t.live = t.made+o.made, t.live+o.live
 	t.later, t.left = t.later+o.later, t.left+o.left
 	t.each, t.most = max(t.each, o.each), max(t.most, o.most)
-	t.rounds, t.inRounds = t.rounds+o.rounds, max(t.inRounds, o.inRounds)
+	t.rounds, t.inRounds, t.dense = t.rounds+o.rounds, max(t.inRounds, o.inRounds), t.dense || o.dense
 	for h, n := range o.by {
 		t.by[h] += n
 	}
@@ -49,8 +50,9 @@ func (t *tally) add(o *tally) {
 
 // heldBy is who holds an object.
 type heldBy struct {
-	rank int
-	name string // of a field, variable or goroutine; "" where it is not known
+	rank  int
+	name  string // of a field, variable or goroutine; "" where it is not known
+	field bool   // it is a field's
 }
 
 // sightings are all that was seen.
@@ -160,18 +162,19 @@ type count struct {
 	by         map[heldBy]int
 }
 
-// look takes up the objects of the heap as a call returns, or as a round of a loop begins
-// in one.
-func (s *watching) look(round bool, probe, number int, objects []heap.Object) error {
+// look takes up the objects of the heap as a call returns, or, where round is not 0, as that
+// round of a loop begins in one.
+func (s *watching) look(round, probe, number int, objects []heap.Object) error {
 	counts, older, err := s.count(call{probe, number}, objects)
 	if err != nil {
 		return err
 	}
-	if round {
+	if round > 0 {
 		for k, c := range counts {
 			if all := s.m.result.of(k); c.made > 1 {
 				all.rounds++
 				all.inRounds = max(all.inRounds, c.live)
+				all.dense = all.dense || c.made >= round
 			}
 		}
 		return nil
@@ -185,7 +188,6 @@ func (s *watching) look(round bool, probe, number int, objects []heap.Object) er
 	now := &sample{call: call{probe, number}, live: map[kindOf]int{}}
 	for k, c := range counts {
 		all := s.m.result.of(k)
-		all.calls++
 		all.made += c.made
 		all.live += c.live
 		all.each, all.most = max(all.each, c.made), max(all.most, c.live)
@@ -310,13 +312,17 @@ func (m *measurer) wraps(f, body profile.Line) bool {
 // holderOf says who holds an object: the last field on the way to it, or the variable.
 func holderOf(o *heap.Object) heldBy {
 	h := heldBy{rank: rankRoot(o.Root)}
-	label := ""
+	label, beyond := "", false // what a function value captures, or what is not known, lies between
 	for _, step := range slices.Backward(o.Way) {
 		label = step.Label + label
 		if name := fieldOf(step.Type, label); name != "" {
-			h.name = name
+			h.name, h.field = name, true
+			if beyond {
+				h.name = "what " + name + " leads to"
+			}
 			return h
 		}
+		beyond = beyond || strings.HasPrefix(step.Type, "func ") || step.Type == "unknown"
 	}
 	switch h.rank {
 	case byGlobal:
@@ -340,14 +346,14 @@ func fieldOf(typ, label string) string {
 
 // lifetime is how long what a cause makes of some sizes was seen to live, and of how many
 // objects it is known; ok is false where it was not measured.
-func (m *sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool) {
+func (m *sightings) lifetime(c *cause, t *site, x *explainer) (l lifetime, objects int, ok bool) {
 	if m == nil {
 		return l, 0, false
 	}
 	var ends spread
 	total := 0.0
 	for _, way := range c.ways() {
-		n, ok := m.along(c, way, t, &ends, float64(max(way.Bytes, way.Objects, 1)))
+		n, ok := m.along(x, c, way, t, &ends, float64(max(way.Bytes, way.Objects, 1)))
 		if ok {
 			objects += n
 			total += float64(max(way.Bytes, way.Objects, 1))
@@ -360,7 +366,8 @@ func (m *sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok boo
 }
 
 // along adds what was seen of one way, with its weight. It returns how many objects were.
-func (m *sightings) along(c *cause, way *chain, t *site, ends *spread, weight float64) (objects int, ok bool) {
+func (m *sightings) along(x *explainer, c *cause, way *chain, t *site, ends *spread,
+	weight float64) (objects int, ok bool) {
 	frames := way.trail()
 	var last *tally
 	var before spread
@@ -376,8 +383,9 @@ func (m *sightings) along(c *cause, way *chain, t *site, ends *spread, weight fl
 		several = several || now.rounds > 0 && now.inRounds > 1
 		alive := min(left, float64(now.live)/float64(now.made))
 		if alive < left {
+			seen := now.rounds > 0 && !now.dense
 			before.add(lifetime{kind: died, in: shortName(f.function), up: i, many: several, through: through,
-				round: now.rounds > 0 && !several, unseen: now.rounds == 0 && now.each > 1}, weight*(left-alive))
+				beside: x.beside(c, frames, i), round: seen && !several, unseen: !seen && now.each > 1}, weight*(left-alive))
 		}
 		several = several || now.most > 1
 		left, last, top, through = alive, now, i, now.field()
@@ -389,7 +397,7 @@ func (m *sightings) along(c *cause, way *chain, t *site, ends *spread, weight fl
 		if left == 0 {
 			break
 		}
-		l := h.lifetime(shortName(frames[top].function), last)
+		l := x.heldBy(h, frames[top], last)
 		l.up, l.many = top, several
 		before.add(l, weight*left*float64(last.by[h])/float64(last.live))
 	}
@@ -414,21 +422,28 @@ func (t *tally) field() (name string) {
 	return name
 }
 
-// lifetime is that of what h holds as a function returns.
-func (h heldBy) lifetime(in string, t *tally) lifetime {
+// heldBy is the lifetime of what h holds as the function of a frame returns.
+func (x *explainer) heldBy(h heldBy, f frame, t *tally) lifetime {
+	in := shortName(f.function)
 	l := lifetime{kind: kept, in: in}
-	again := t.later > 0 && t.left*10 <= t.later
-	switch h.rank {
-	case byGlobal:
-		l.holder = life.Holder{Kind: life.Global, Name: h.name, Again: again}
-	case byGiven:
-		l.holder = life.Holder{Kind: life.Field, Name: cmp.Or(h.name, "what "+in+" is given"), Again: again}
-	case byOthers:
-		l.holder = life.Holder{Kind: life.Goroutine, Name: cmp.Or(h.name, "of another kind"), Again: again}
-	case byResult:
-		l.kind, l.through = escaped, h.name
+	l.holder = life.Holder{Kind: life.Field, Name: h.name, Again: t.later > 0 && t.left*10 <= t.later}
+	switch {
+	case h.rank == byResult:
+		if p := x.pkg(f); p != nil {
+			l = x.returned(p, functionOf(p, f), in)
+		} else {
+			l.kind = escaped
+		}
+		l.through = h.name
+	case h.field:
+	case h.rank == byGlobal:
+		l.holder.Kind = life.Global
+	case h.rank == byGiven:
+		l.holder.Name = "what " + in + " is given"
+	case h.rank == byOthers:
+		l.holder.Kind, l.holder.Name = life.Goroutine, cmp.Or(h.name, "of another kind")
 	default:
-		l.holder = life.Holder{Kind: life.Field, Name: cmp.Or(h.name, "variable of a caller of "+in), Again: again}
+		l.holder.Name = cmp.Or(h.name, "variable of a caller of "+in)
 	}
 	return l
 }
@@ -461,9 +476,10 @@ func (s spread) lifetime(total float64) lifetime {
 	slices.SortStableFunc(s, func(a, b lifetime) int {
 		return cmp.Or(cmp.Compare(class[b.class()], class[a.class()]), cmp.Compare(b.part, a.part))
 	})
-	const least, most = 0.1, 3
+	const least, most, trace = 0.1, 3, 0.01
 	for _, l := range s[1:] {
-		if l.part >= least && len(s[0].rest) < most {
+		mixed := !s[0].mixed && l.class() != s[0].class() && class[l.class()] >= trace
+		if s[0].mixed = s[0].mixed || mixed; l.part >= least && len(s[0].rest) < most || mixed {
 			s[0].rest = append(s[0].rest, l)
 		}
 	}

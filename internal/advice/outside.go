@@ -51,17 +51,17 @@ func (k *subject) call() {
 	k.e.Verdict, k.e.Decides = Outside, k.life.where
 	k.e.Remedy = fmt.Sprintf("%s makes it", callee)
 	alt := alternativeTo(callee)
-	held := !k.dies()
+	held := !k.dies() || k.life.mixed
 	// what the callee needs for itself is saved where something else takes its place
 	k.idle = k.life.inside && (alt == nil || alt.kept != always && alt.kept != joined)
 	switch {
 	case alt == nil && growsBuffer(k.c.leaf) && !k.life.inside:
 		k.e.Check = "bufferpercall"
 		k.e.Remedy = callee + " writes to a buffer, which grows: keep that and Reset it, or Grow it to the size first"
-	case held && (alt == nil || alt.kept == ""):
+	case !k.dies() && (alt == nil || alt.kept == ""):
 		k.stays()
 		k.e.Remedy = callee + " makes it; " + k.e.Remedy
-	case held && alt.kept != always:
+	case held && alt != nil && alt.kept != "" && alt.kept != always:
 		k.e.Check, k.e.Remedy = alt.check, callee+": "+alt.kept
 	case alt != nil:
 		k.e.Check, k.e.Remedy = alt.check, callee+": "+alt.text
@@ -70,6 +70,9 @@ func (k *subject) call() {
 		}
 	case k.life.kind == died:
 		k.e.Remedy += "; nobody needs it after " + k.life.in + ": call it less often, or with memory that is used again"
+		if k.life.beside != "" {
+			k.conditions()
+		}
 	}
 }
 

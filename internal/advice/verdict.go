@@ -61,7 +61,7 @@ func (k *subject) judge() {
 	}
 }
 
-// as is the subject, judged as if its memory lived that long. Where it is open whether
+// as is the subject, judged as if its memory lived that long. Where others decide whether
 // somebody keeps it, and the verdict depends on that, it says both.
 func (k *subject) as(l lifetime) *subject {
 	c, e := *k, *k.e
@@ -70,20 +70,18 @@ func (k *subject) as(l lifetime) *subject {
 		c.rule()
 		return &c
 	}
-	l.kind = kept
-	held := k.as(l)
-	l.kind = died
-	free := k.as(l)
-	if held.e.Verdict == free.e.Verdict && held.e.Remedy == free.e.Remedy {
-		return held
+	held, free := l, l
+	held.kind, free.kind = escaped, died
+	if l.returned {
+		free.up++
+		free.in = "a caller of " + l.in
 	}
-	otherwise := free.e.Remedy
-	if free.e.Condition != "" {
-		otherwise += ", " + free.e.Condition
+	needed, drops := k.as(held), k.as(free)
+	if needed.e.Verdict == drops.e.Verdict && needed.e.Remedy == drops.e.Remedy {
+		return needed
 	}
-	e.Verdict, e.Check, e.Decides = Open, free.e.Check, l.where
-	e.Remedy = fmt.Sprintf("needed if %s; otherwise: %s", strings.Join(append([]string{l.held()}, l.too...), ", or "),
-		otherwise)
+	e.Verdict, e.Check, e.Decides = Open, drops.e.Check, l.where
+	e.Remedy = fmt.Sprintf("needed if %s; otherwise: %s", l.needed, drops.e.Remedy)
 	return &c
 }
 
@@ -107,7 +105,7 @@ func (k *subject) rule() {
 // dies further up.
 func (k *subject) change(name, text string, args ...any) {
 	k.e.Verdict, k.e.Check = Remedy, name
-	if k.life.up > 0 || k.tiny || k.life.kind == failed {
+	if k.life.up > 0 || k.tiny {
 		k.e.Verdict = Reshape
 	}
 	k.e.Remedy = fmt.Sprintf(text, args...)
@@ -121,11 +119,11 @@ func (k *subject) conditions() {
 	switch {
 	case k.grows || k.part:
 	case k.doubtful != nil:
-		k.e.Condition, k.e.Decides = "if nothing that no benchmark runs keeps it: "+k.doubtful.perhaps(), k.doubtful.where
-	case k.life.kind == failed:
-		k.e.Condition = "where no error that " + k.life.in + " returns holds it"
-	case k.life.up > 0 && k.e.Condition == "": // the profile saw these callers, and not all
-		k.e.Condition = "if no other caller of " + k.e.Function + " keeps it"
+		k.e.Condition, k.e.Decides = "if nothing that no benchmark runs keeps it: "+k.doubtful.String(), k.doubtful.where
+	case k.life.up > 0 && k.life.beside != "":
+		k.e.Condition = "if no other caller of " + k.life.beside + " keeps it"
+	case k.life.up > 0 && k.e.Condition == "":
+		k.e.Condition = "if nothing that no benchmark runs keeps it"
 	}
 }
 
@@ -135,9 +133,6 @@ func (k *subject) stays() {
 	switch k.life.kind {
 	case kept:
 		k.e.Remedy = "needed: " + k.life.held()
-	case failed:
-		k.e.Remedy = fmt.Sprintf("needed where the error that %s returns holds it", k.life.in)
-		k.e.Condition = "if none does, it could be used again after " + k.life.in
 	case escaped:
 		k.e.Remedy = fmt.Sprintf("needed: it is what %s returns to its callers", k.life.in)
 	case died:
@@ -145,9 +140,9 @@ func (k *subject) stays() {
 	}
 }
 
-// dies reports whether the memory dies in a function of the module, but for errors that
-// hold it, so that it could be used again.
-func (k *subject) dies() bool { return k.life.kind == died || k.life.kind == failed }
+// dies reports whether the memory dies in a function of the module, so that it could be
+// used again.
+func (k *subject) dies() bool { return k.life.kind == died }
 
 // again says where memory that dies can be kept for the next time: thing is its
 // name.
@@ -168,9 +163,8 @@ func (k *subject) again(thing, reset string) string {
 	case k.p.CallsItself(k.outermost()): // an inner call would use what the outer one is not done with
 		return fmt.Sprintf("take %s from a sync.Pool, and %s in each call", thing, reset)
 	case recv != "":
-		return fmt.Sprintf("keep %s in a field of %s, or in a sync.Pool where calls overlap, and %s in each call", thing,
-			recv,
-			reset)
+		return fmt.Sprintf("take %s from a sync.Pool, or a field of %s where no two calls overlap, and %s in each call",
+			thing, recv, reset)
 	}
 	return fmt.Sprintf("take %s from a sync.Pool, or let the caller pass it in, and %s in each call", thing, reset)
 }
@@ -342,22 +336,23 @@ func (k *subject) converted() {
 	if !k.dies() {
 		return
 	}
-	if !check.IsString(k.s.Value.Type()) && k.p.Fate(k.s.Value).Writes {
-		k.change("bufferpercall", "%s", k.again("a slice for the copy", "append the text to its [:0]"))
-		return
-	}
 	name, other := "stringconv", "the bytes themselves"
 	if check.IsBytes(k.s.Value.Type()) {
 		name, other = "byteconv", "the string itself"
 	}
 	switch to, own := k.consumer(); {
 	case to != "" && own:
-		k.change(name, "let %s take %s: the copy is only read", to, other)
+		k.change(name, "let %s take %s, if it only reads the copy", to, other)
 		k.e.Verdict = Reshape
 		return
 	case to != "":
 		k.idle = true
-		k.e.Verdict, k.e.Check, k.e.Remedy = Outside, name, to+" is given a copy that is only read"
+		k.e.Verdict, k.e.Check, k.e.Remedy = Outside, name, to+" is given a copy"
+		return
+	case !check.IsString(k.s.Value.Type()) && k.p.Fate(k.s.Value).Writes:
+		k.change("bufferpercall", "%s", k.again("a slice for the copy", "append the text to its [:0]"))
+		return
+	case k.stored():
 		return
 	}
 	if k.life.up > 0 {
@@ -398,24 +393,62 @@ func typed(t types.Type) string {
 	return "write it by a function of its own type"
 }
 
-// consumer is the function that the value is an argument of, or "", and whether it
-// is of the packages, so that it can be changed.
+// consumer is the function that the value is an argument of, or "", and whether it is of
+// the packages, so that it can be changed; of several, one that cannot.
 func (k *subject) consumer() (name string, own bool) {
-	call, ok := k.s.Node, k.s.Value != nil
-	if !ok || call == nil {
-		return "", false
-	}
-	for _, s := range k.p.At(k.c.at.file, k.p.Fset.Position(call.Pos()).Line) {
-		if s.Kind != life.Call || s.Node == nil || s.Node.Pos() > call.Pos() || s.Node.End() < call.End() {
-			continue
+	for _, c := range consumers(k.s.Value, nil) {
+		switch fn := c.StaticCallee(); {
+		case fn != nil:
+			name, own = shortName(fn.String()), fn.Pkg == nil || k.x.has(fn.Pkg.Pkg)
+		case c.IsInvoke():
+			name, own = k.named(c.Value.Type())+"."+c.Method.Name(), k.x.has(c.Method.Pkg())
+		default:
+			name, own = "the function that is called", true
 		}
-		c := s.Instr.(ssa.CallInstruction).Common()
-		if fn := c.StaticCallee(); fn != nil {
-			return shortName(fn.String()), fn.Pkg == nil || k.x.has(fn.Pkg.Pkg)
+		if !own {
+			return name, false
 		}
-		return s.Callee(), !c.IsInvoke() || k.x.has(c.Method.Pkg())
 	}
-	return "", false
+	return name, own
+}
+
+// consumers are the calls that a value is given to, itself or in the list of last arguments.
+func consumers(v ssa.Value, seen []ssa.Value) (calls []*ssa.CallCommon) {
+	if v == nil || v.Referrers() == nil || slices.Contains(seen, v) {
+		return nil
+	}
+	seen = append(seen, v)
+	for _, use := range *v.Referrers() {
+		switch i := use.(type) {
+		case ssa.CallInstruction:
+			if _, builtin := i.Common().Value.(*ssa.Builtin); !builtin && slices.Contains(i.Common().Args, v) {
+				calls = append(calls, i.Common())
+			}
+		case *ssa.Phi, *ssa.Slice, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface:
+			calls = append(calls, consumers(use.(ssa.Value), seen)...)
+		case *ssa.Store:
+			at, element := i.Addr.(*ssa.IndexAddr)
+			if element && i.Val == v {
+				if list, ok := at.X.(*ssa.Alloc); ok {
+					calls = append(calls, consumers(list, seen)...)
+				}
+			}
+		}
+	}
+	return calls
+}
+
+// stored reports whether a value is put into memory, a map or a channel.
+func (k *subject) stored() bool {
+	return slices.ContainsFunc(*k.s.Value.Referrers(), func(use ssa.Instruction) bool {
+		switch i := use.(type) {
+		case *ssa.MapUpdate, *ssa.Send, *ssa.Select:
+			return true
+		case *ssa.Store:
+			return i.Val == k.s.Value
+		}
+		return false
+	})
 }
 
 func (k *subject) closure() {
@@ -483,8 +516,7 @@ func (k *subject) found() {
 	reuse := []string{"bufferpercall", "stringconv", "byteconv", "resultslice"}
 	for _, f := range k.x.findings[k.c.at] {
 		about := f.Check == k.e.Check || k.e.Verdict == Outside && (k.s == nil || k.s.Kind == life.Call)
-		if f.Severity == check.Trap.String() || !about || slices.Contains(reuse, f.Check) &&
-			(!k.dies() || k.life.kind == failed) {
+		if f.Severity == check.Trap.String() || !about || slices.Contains(reuse, f.Check) && !k.dies() {
 			continue
 		}
 		k.e.Fix = k.e.Fix || f.Fix

@@ -62,7 +62,7 @@ func after(x *node) *node {
 }
 
 func takenOut() *node {
-	return after(&node{}).next // composite literal: the caller, as a result
+	return after(&node{}).next // composite literal: perhaps the caller, as a result
 }
 
 type holder interface{ hold(x *node) }
@@ -74,7 +74,7 @@ var lasts []*last
 func (l *last) hold(x *node) { lasts = append(lasts, l) } // append: package variable lasts
 
 func receiver(x *node) {
-	var h holder = &last{} // composite literal: package variable lasts
+	var h holder = &last{} // composite literal: perhaps holder.hold
 	h.hold(x)
 }
 
@@ -134,7 +134,7 @@ func handedThrough() *node {
 }
 
 func unknown(f func(*node) error) {
-	f(&node{}) // composite literal: f, if what f does with it
+	f(&node{}) // composite literal: perhaps f
 }
 
 func written(w io.Writer, s string) {
@@ -187,7 +187,7 @@ func contents(x *node) *node { return x.next }
 
 func loaded() *node {
 	x := &node{}       // composite literal: dies
-	x.next = &node{}   // composite literal: the caller, as a result
+	x.next = &node{}   // composite literal: perhaps the caller, as a result
 	return contents(x) // only the contents
 }
 
@@ -297,7 +297,7 @@ type problem struct{ of *node }
 func (p *problem) Error() string { return p.of.name }
 
 func mayFail(n int) error {
-	x := &node{} // composite literal: the caller, in an error
+	x := &node{} // composite literal: the caller, as a result
 	if n < 0 {
 		return &problem{x} // composite literal: the caller, as a result
 	}
@@ -349,10 +349,10 @@ type box struct{ x *node }
 func (b *box) keep(x *node) { b.x = x }
 
 func keptBy(k keeper) {
-	k.keep(&node{}) // composite literal: what the receiver of fates.box.keep refers to
+	k.keep(&node{}) // composite literal: perhaps keeper.keep
 }
 
-// What not all of them do that may be called is open.
+// What a method of an interface or a function value does is not certain.
 type sink interface{ put(x *node) }
 
 type drop struct{}
@@ -364,7 +364,7 @@ type store struct{ x *node }
 func (s *store) put(x *node) { s.x = x }
 
 func putBy(s sink) {
-	s.put(&node{}) // composite literal: what the receiver of fates.store.put refers to, if what sink.put does with it
+	s.put(&node{}) // composite literal: perhaps sink.put
 }
 
 func chosen(y *node) { y.name = "" }
@@ -376,15 +376,15 @@ func choice(which bool) {
 	if which {
 		f = chosenToo
 	}
-	f(&node{}) // composite literal: package variable global, if what a function value does with it
+	f(&node{}) // composite literal: perhaps a function value
 }
 
-// A goroutine that is waited for keeps nothing.
+// A goroutine that may be waited for need not keep anything.
 func waited(n int) []byte {
-	b := make([]byte, n) // make: the caller, as a result
+	b := make([]byte, n) // make: perhaps goroutine waited.func1 and the caller, as a result
 	var wg sync.WaitGroup
 	wg.Add(1)
-	go func() { // closure: dies
+	go func() { // closure: perhaps goroutine waited.func1
 		defer wg.Done()
 		b[0] = 1
 	}()
@@ -393,10 +393,10 @@ func waited(n int) []byte {
 }
 
 func received2(n int) int {
-	b := make([]byte, n)    // make: dies
-	done := make(chan bool) // channel: dies
+	b := make([]byte, n)    // make: perhaps goroutine received2.func1
+	done := make(chan bool) // channel: perhaps goroutine received2.func1
 	for range 2 {
-		go func() { done <- len(b) > 0 }() // closure: dies
+		go func() { done <- len(b) > 0 }() // closure: perhaps goroutine received2.func1
 	}
 	for range 2 {
 		<-done
@@ -405,9 +405,9 @@ func received2(n int) int {
 }
 
 func notWaited(n int, which bool) int {
-	b := make([]byte, n)             // make: goroutine notWaited.func1
-	done := make(chan bool)          // channel: goroutine notWaited.func1
-	go func() { done <- b != nil }() // closure: goroutine notWaited.func1
+	b := make([]byte, n)             // make: perhaps goroutine notWaited.func1
+	done := make(chan bool)          // channel: perhaps goroutine notWaited.func1
+	go func() { done <- b != nil }() // closure: perhaps goroutine notWaited.func1
 	if which {
 		<-done
 	}
@@ -422,13 +422,13 @@ func inGroup(n int, g *sync.WaitGroup) int {
 
 // Reflection is open.
 func reflected(x *node) {
-	reflect.ValueOf(x).Elem().Set(reflect.ValueOf(node{buf: []byte("x")})) // conversion: reflect.ValueOf, if what reflect.ValueOf does with it; boxing: reflect.ValueOf, if what reflect.ValueOf does with it
+	reflect.ValueOf(x).Elem().Set(reflect.ValueOf(node{buf: []byte("x")})) // boxing: perhaps reflect.ValueOf; conversion: perhaps reflect.ValueOf
 }
 
 // One field of several need not be the one.
 func anyField(xs []any) *node {
 	x := &node{}              // composite literal: the caller, as a result
-	xs = []any{node{next: x}} // composite literal: dies; boxing: the caller, as a result, if whether field node.next leads to it
+	xs = []any{node{next: x}} // boxing: perhaps the caller, as a result; composite literal: dies
 	return xs[0].(node).next
 }
 
