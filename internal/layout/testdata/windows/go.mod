@@ -1,0 +1,3 @@
+module example.com/windows
+
+go 1.26
