@@ -23,7 +23,7 @@ func casesOf(t *testing.T, flags map[string]string) []plan.Study {
 		if !ok {
 			value = p.Default
 		}
-		values, err := levels(value)
+		values, err := plan.ParseLevels(value)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,7 @@ func accepted(line string) error {
 		if err != nil {
 			return err
 		}
-		all, err := levels(value)
+		all, err := plan.ParseLevels(value)
 		if err != nil {
 			return err
 		}

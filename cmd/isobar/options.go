@@ -153,11 +153,11 @@ func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
 
 // apply adds the flags to study.
 func (f *factorFlags) apply(study *plan.Study) error {
-	settings, err := expand(f.gc)
+	settings, err := plan.ExpandRanges(f.gc)
 	if err != nil {
 		return usage(fmt.Errorf("--gc: %w", err))
 	}
-	procs, err := expand(f.procs)
+	procs, err := plan.ExpandRanges(f.procs)
 	if err != nil {
 		return usage(fmt.Errorf("--gomaxprocs: %w", err))
 	}

@@ -143,7 +143,7 @@ func (r *workloadRun) run(cmd *cobra.Command, args []string) error {
 func (r *workloadRun) studies(cmd *cobra.Command, args []string) ([]plan.Study, error) {
 	study := plan.Study{Workload: r.w.Name, Command: args}
 	for i, p := range r.w.Params {
-		all, err := levels(*r.values[i])
+		all, err := plan.ParseLevels(*r.values[i])
 		if err != nil {
 			return nil, usage(fmt.Errorf("--%s: %w", p.Name, err))
 		}

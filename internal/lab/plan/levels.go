@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// levels splits a flag value at its commas and expands ranges. Write a comma that
+// ParseLevels splits a flag value at its commas and expands ranges. Write a comma that
 // belongs to a value as \, .
-func levels(value string) ([]string, error) {
+func ParseLevels(value string) ([]string, error) {
 	var out []string
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {
@@ -27,7 +27,7 @@ func levels(value string) ([]string, error) {
 			b.WriteByte(value[i])
 		}
 	}
-	return expand(append(out, b.String()))
+	return ExpandRanges(append(out, b.String()))
 }
 
 // numberRange is a range of numbers with or without a unit: 100..20000/100,
@@ -37,8 +37,8 @@ var numberRange = regexp.MustCompile(
 
 const maxLevels = 10_000
 
-// expand replaces each range with its numbers.
-func expand(all []string) ([]string, error) {
+// ExpandRanges replaces each range with its numbers.
+func ExpandRanges(all []string) ([]string, error) {
 	var out []string
 	for _, s := range all {
 		m := numberRange.FindStringSubmatch(s)

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"slices"
@@ -25,17 +25,17 @@ func TestLevels(t *testing.T) {
 		"../bench":            "../bench",
 		"5..5/1":              "5",
 	} {
-		got, err := levels(value)
+		got, err := ParseLevels(value)
 		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("levels(%q) = %q, %v; want %q", value, got, err, want)
+			t.Errorf("ParseLevels(%q) = %q, %v; want %q", value, got, err, want)
 		}
 	}
-	if got, err := levels("100..20000/100"); err != nil || len(got) != 200 || got[112] != "11300" {
+	if got, err := ParseLevels("100..20000/100"); err != nil || len(got) != 200 || got[112] != "11300" {
 		t.Errorf("a range of 200: %d levels, %v", len(got), err)
 	}
 	for _, value := range []string{"5..1/1", "1..5/0", "1..5*1", "0..5*2", "1ms..5s/1", "1..1000000/1", "1..2/1.2.3"} {
-		if got, err := levels(value); err == nil {
-			t.Errorf("levels(%q) = %d levels, want an error", value, len(got))
+		if got, err := ParseLevels(value); err == nil {
+			t.Errorf("ParseLevels(%q) = %d levels, want an error", value, len(got))
 		}
 	}
 }
@@ -45,7 +45,7 @@ func FuzzLevels(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		got, err := levels(value)
+		got, err := ParseLevels(value)
 		if err == nil && (len(got) == 0 || len(got) > (strings.Count(value, ",")+1)*maxLevels) {
 			t.Errorf("%q: %d levels", value, len(got))
 		}
