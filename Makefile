@@ -8,20 +8,26 @@ GO       ?= go
 FUZZTIME ?= 1s
 # The next release of Go, as the module proxy has it.
 GO127    := go1.27.4
-KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./http11 ./internal/base/...
+# The order of packages is that in which their tests start: those that take longest
+# come first, so that none of them is left to run alone.
+KIT      := ./http11 ./gcctl ./pool ./latency ./arena ./slab ./queue ./eventloop ./internal/base/...
+LONG     := ./http11 ./internal/advice ./internal/lab/runner ./internal/heap ./internal/tune
+# Tests mostly wait: three packages at a time keep two CPUs busy.
+TEST     := test -vet=off -p 3
 
+SOURCE   := advise|internal/layout
 # What go127 leaves out, as the version of Go cannot tell there: pages, links and
 # imports; the arithmetic on results; and the protocol of a fleet, which http11,
 # monitor and cmd/isobar use the same standard library for.
-SAME127  := internal/layout|internal/show|internal/web|internal/study/claim|internal/lab/(cell|load|plan|stat|tick)|internal/fleet
+SAME127  := internal/show|internal/web|internal/study/claim|internal/lab/(cell|load|plan|stat|tick)|internal/fleet
 # What race leaves out: analyses, models, pages and imports, which have hardly a
 # goroutine, and the commands, which call what is tested below them.
 NORACE   := advise|cmd|internal/(gc|layout|show|tune)|internal/heap/(gotype|graph|target)|internal/lab/(cell|host|plan)|internal/study/(claim|modes)
 # Two lanes run side by side, each part after the other: in the second lane no
-# test looks at a clock, so that it disturbs none of the first but takes the CPU
-# that the first leaves.
+# test looks at a clock, so that it can take, as nice as it is, the CPU that the
+# first leaves, and disturb none of its tests.
 LANE1    := unit go127 debug 386 race bench-test http-clients
-LANE2    := format-check vet staticcheck cross browser fuzz models examples prometheus deploy
+LANE2    := format-check vet staticcheck cross browser source fuzz models examples prometheus deploy
 
 .PHONY: test lane1 lane2 lint fmt bench bench-many bench-modes bench-gcctl bench-budget soak $(LANE1) $(LANE2)
 
@@ -32,7 +38,7 @@ lane1:
 	@for part in $(LANE1); do scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
 
 lane2:
-	@for part in $(LANE2); do scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in $(LANE2); do nice scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
 
 lint: format-check vet staticcheck
 
@@ -44,6 +50,7 @@ format-check:
 
 vet:
 	$(GO) vet ./...
+	$(GO) vet -tags isobar_debug $(KIT)
 	cd bench && $(GO) vet ./...
 	cd examples && $(GO) vet ./...
 	cd test/manifests && $(GO) vet ./...
@@ -62,33 +69,39 @@ cross:
 	$(GO) vet $(KIT) ./internal/heap/...
 	$(GO) test -vet=off -exec true $(KIT) ./internal/heap/...
 
-# The part vet looks at all packages.
+# The part vet looks at all packages, and the part source has the tests of the rest.
 unit:
-	$(GO) test -vet=off ./...
+	$(GO) $(TEST) ./cmd/isobar $(LONG) $$($(GO) list ./... | grep -vE '/($(SOURCE))(/|$$)')
 
 # Unit tests and the scripts of cmd/isobar.
 go127: export GOTOOLCHAIN = $(GO127)
 go127:
-	$(GO) test -short -vet=off $$($(GO) list ./... | grep -vE '/($(SAME127))(/|$$)')
+	$(GO) $(TEST) -short ./cmd/isobar $(LONG) $$($(GO) list ./... | grep -vE '/($(SOURCE)|$(SAME127))(/|$$)')
+
+# What reads code and no clock, with both releases of Go: the checks of advise on
+# their examples; links, imports, platforms, and recipes followed in a copy of the tree.
+source:
+	$(GO) $(TEST) -timeout 20m ./internal/layout ./advise/...
+	GOTOOLCHAIN=$(GO127) $(GO) $(TEST) -short ./advise/...
 
 # The checks that isobar_debug compiles in, and unsafe pointer arithmetic.
 debug:
-	$(GO) test -short -tags isobar_debug -gcflags=github.com/isobar-go/isobar/...=-d=checkptr=2 $(KIT)
+	$(GO) $(TEST) -short -tags isobar_debug -gcflags=github.com/isobar-go/isobar/...=-d=checkptr=2 $(KIT)
 
 # 64-bit alignment on a 32-bit platform.
 386:
-	GOARCH=386 $(GO) test -short -vet=off $(KIT)
+	GOARCH=386 $(GO) $(TEST) -short $(KIT)
 
 # Lock-free structures in full, the rest in short; not what parses and renders.
 race:
-	$(GO) test -vet=off -race ./queue ./slab ./eventloop
-	$(GO) test -short -vet=off -race -timeout 20m $$($(GO) list ./... | grep -vE '/(queue|slab|eventloop|$(NORACE))(/|$$)')
+	$(GO) $(TEST) -race ./queue ./slab ./eventloop
+	$(GO) $(TEST) -short -race -timeout 20m $(filter-out %/tune,$(LONG)) $$($(GO) list ./... | grep -vE '/(queue|slab|eventloop|$(NORACE))(/|$$)')
 
 bench-test:
-	cd bench && $(GO) test ./...
+	cd bench && $(GO) test -vet=off ./...
 
 examples:
-	cd examples && $(GO) test ./...
+	cd examples && $(GO) test -vet=off ./...
 
 fuzz:
 	GO=$(GO) FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
@@ -111,7 +124,7 @@ prometheus:
 # by the parsers of Kubernetes, Helm, Compose, Docker, Nomad and systemd.
 deploy:
 	deploy/check.sh
-	cd test/manifests && $(GO) test ./...
+	cd test/manifests && $(GO) test -vet=off ./...
 
 # Continues where it stopped: what bench/records.jsonl has of this code and machine
 # is not measured again.
