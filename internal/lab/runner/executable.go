@@ -22,6 +22,9 @@ import (
 
 const modulePath = "github.com/isobar-go/isobar"
 
+// command is what Executable builds from source; a test builds a smaller one.
+var command = "./cmd/isobar"
+
 // experiments maps a collector, or Go's arenas, to its GOEXPERIMENT. Green Tea
 // is the default since Go 1.26.
 var experiments = map[string]string{"greentea": "greenteagc", "classic": "nogreenteagc", "goarenas": "arenas"}
@@ -94,7 +97,7 @@ func cached(ctx context.Context, build cell.Build, log io.Writer) (string, error
 	defer os.RemoveAll(work)
 	fmt.Fprintf(log, "isobar: building %s (once)\n", build)
 	cmd := exec.CommandContext(ctx, goTool, "build", "-buildvcs=false", "-o", work+string(filepath.Separator),
-		"./cmd/isobar")
+		command)
 	cmd.Dir = dir
 	cmd.Env = append(Toolchain(os.Environ(), build), "GOWORK=off")
 	if dir == "" { // the published module

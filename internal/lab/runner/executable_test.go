@@ -28,6 +28,8 @@ func TestOtherCollector(t *testing.T) {
 		t.Setenv(name, strings.TrimSpace(string(out)))
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	defer func(of string) { command = of }(command)
+	command = "./internal/lab/runner/testdata/isobar"
 	other := map[string]string{"greentea": "classic", "classic": "greentea"}[ownCollector()]
 	c := testCell("strategies")
 	c.Params = map[string]string{"duration": "20ms"}
