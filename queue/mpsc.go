@@ -303,14 +303,17 @@ func (q *MPSC[T]) Drain(dst []T) int {
 			}
 			i = 0
 		}
-		moved := moveOut(dst[n:], q.chunk.slots[i:])
-		if moved == 0 {
-			break
-		}
+		slots := q.chunk.slots[i:]
+		moved := moveOut(dst[n:], slots)
 		n += moved
 		q.head += uint64(moved)
+		if moved < len(slots) {
+			break
+		}
 	}
-	q.reclaim()
+	if q.oldest != q.chunk {
+		q.reclaim()
+	}
 	return n
 }
 
