@@ -269,7 +269,7 @@ func atRest(tb testing.TB, fds []int, timers int, counted func(n int)) *Loop {
 		}
 	}
 	counted(timers)
-	for l.parked.Load()&asleep == 0 {
+	for !l.sleeper.Asleep() {
 		runtime.Gosched()
 	}
 	return l

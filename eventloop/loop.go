@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/isobar-go/isobar/internal/base/park"
 	"github.com/isobar-go/isobar/latency"
 )
 
@@ -57,7 +58,6 @@ type Loop struct {
 	config Config
 	in     ingress
 	start  time.Time
-	wake   chan struct{} // capacity 1: the token that ends a sleep
 	shut   chan struct{} // closed when submissions end
 	done   chan struct{} // closed when the loop has ended for good
 	timers timers
@@ -74,10 +74,7 @@ type Loop struct {
 	// holder of mu.
 	lanes atomic.Pointer[laneSet]
 
-	// The bit asleep, and the number of sleeps. Stored by the loop; asleep is
-	// cleared by whoever then sends the token, or by the loop.
-	parked atomic.Uint64
-
+	sleeper park.Sleeper  // owned by the loop
 	signals atomic.Uint32 // publishes requests to the loop: the bits of signal
 	runner  atomic.Uint64 // the id of the goroutine that runs the loop, 0 if none does
 
@@ -95,8 +92,7 @@ type Loop struct {
 	next, filled int    // batch[next:filled] remains to run
 	ran          uint64 // tasks started
 	published    uint64 // the part of ran that is published
-	sleeps       uint64
-	rotation     int // where gather continues
+	rotation     int    // where gather continues
 	turnCount    uint64
 	asked        bool // Config.Idle has been called since the last sleep
 	ticks, micro fifo
@@ -142,8 +138,9 @@ func newLoop(config Config, in ingress) *Loop {
 	}
 	l := &Loop{
 		config: config, in: in, start: time.Now(),
-		wake: make(chan struct{}, 1), shut: make(chan struct{}), done: make(chan struct{}),
+		shut: make(chan struct{}), done: make(chan struct{}),
 	}
+	l.sleeper.Init()
 	l.room.limit = int64(config.Limit)
 	return l
 }

@@ -32,10 +32,10 @@ const (
 
 // A poller calls the callbacks of registrations.
 //
-// The loop never waits for descriptors: it sleeps on its channel, as it does
-// without them. Another goroutine watches the set. When a descriptor becomes
-// ready, it records that and wakes the loop if it is parked, just like a
-// producer that has stored a task. So descriptors do not change the wake-up of
+// The loop never waits for descriptors: it sleeps as it does without them.
+// Another goroutine watches the set. When a descriptor becomes ready, it records
+// that and wakes the loop if it sleeps, just like a producer that has stored a
+// task. So descriptors do not change the wake-up of
 // Submit, and nobody wakes a loop that is awake. On Linux the watcher waits in
 // the runtime's own poller, which takes no thread.
 // docs/adr/0004-io-readiness.md has the alternatives and their figures.
@@ -62,9 +62,7 @@ func (p *poller) watch(l *Loop) {
 	defer close(p.gone)
 	p.kernel.watch(func() {
 		p.ready.Store(true)
-		if l.parked.Load()&asleep != 0 {
-			l.unpark()
-		}
+		l.sleeper.Wake()
 	})
 }
 

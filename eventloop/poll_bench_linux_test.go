@@ -20,7 +20,7 @@ type sleeper interface {
 	close()
 }
 
-// parkedChannel waits the way the loop does.
+// parkedChannel waits the way the loop does while a timer is pending.
 type parkedChannel struct {
 	parked atomic.Uint32
 	token  chan struct{}

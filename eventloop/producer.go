@@ -107,9 +107,7 @@ func (p *Producer) submit(t Task) error {
 	if !p.lane.Push(t) {
 		return p.refused(1)
 	}
-	if l.parked.Load()&asleep != 0 {
-		l.unpark()
-	}
+	l.sleeper.Wake()
 	return nil
 }
 
@@ -147,7 +145,7 @@ func (p *Producer) Close() error {
 	p.over.Store(true)
 	p.lane.Close()
 	l.leaving.Add(1)
-	l.unpark()
+	l.sleeper.Wake()
 	return nil
 }
 

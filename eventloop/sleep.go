@@ -2,26 +2,19 @@ package eventloop
 
 import "time"
 
-// The word parked.
-const (
-	asleep    = 1      // the loop sleeps or is about to, and wants a token
-	sleepUnit = 1 << 1 // the bits above count the sleeps
-)
-
-// sleep waits for something to do. docs/models/wakeup.pml models it.
+// drowse announces a sleep and reports whether the loop should wait for its end.
+// If not, there is something to do, or may be.
 //
-// A producer stores its task and then checks whether the loop is parked; the
-// loop announces that it is parked and then checks for tasks. At least one of
-// the two sees the other. Whoever clears asleep in parked sends the token,
-// unless it is the loop. So there is at most one token, it goes only to a loop
-// that waits or is about to, and the loop takes it before it parks again.
+// A producer stores its task and then checks whether the loop is asleep; the
+// loop announces its sleep and then checks for tasks. At least one of the two
+// sees the other. docs/models/wakeup.pml models it.
 //
-// sleep neither spins nor yields first. A yield puts the loop behind all other
+// The loop neither spins nor yields first. A yield puts the loop behind all other
 // goroutines, for whole time slices if the CPUs are busy; spinning takes the
 // CPU from the goroutine that is about to submit, as BenchmarkRoundTrip shows.
-func (l *Loop) sleep() {
+func (l *Loop) drowse() bool {
 	if l.ioDue() {
-		return
+		return false
 	}
 	if l.config.Idle != nil && !l.asked {
 		l.asked = true // even if Idle panics
@@ -31,24 +24,24 @@ func (l *Loop) sleep() {
 		}
 		l.config.Idle(time.Duration(expect))
 	}
-	l.sleeps++
-	l.parked.Store(l.sleeps*sleepUnit | asleep)
-	if l.stopped() || l.fill() || l.ioDue() {
+	timers := l.timers.live.Load() != 0
+	l.sleeper.Announce(timers)
+	if l.stopped() || l.fill() || l.ioDue() || (l.timers.live.Load() != 0) != timers {
 		l.stay()
-		return
+		return false
 	}
-	var due int64
-	timed := l.timers.live.Load() != 0 // whoever adds the first timer after this sees that the loop is parked
-	if timed {
-		due, timed = l.timers.next()
+	// Whoever adds a timer from here on sees that the loop is asleep.
+	if timers {
+		l.doze()
 	}
-	if !timed {
-		<-l.wake
-		l.asked = false
-		return
-	}
+	return !timers
+}
+
+// doze waits for a wake-up or the next timer.
+func (l *Loop) doze() {
+	due, ok := l.timers.next()
 	wait := time.Duration(due - l.now())
-	if wait <= 0 {
+	if !ok || wait <= 0 {
 		l.stay()
 		return
 	}
@@ -58,44 +51,29 @@ func (l *Loop) sleep() {
 		l.alarm.Reset(wait)
 	}
 	select {
-	case <-l.wake:
+	case <-l.sleeper.C():
 		l.alarm.Stop()
-		l.asked = false
 	case <-l.alarm.C:
-		l.asked = false
-		if p := l.sleeps * sleepUnit; l.parked.CompareAndSwap(p|asleep, p) {
+		if l.sleeper.Stop() {
 			l.public.alarms.Add(1)
-		} else {
-			<-l.wake
 		}
 	}
+	l.asked = false
 }
 
-// stay cancels a parked state before its wait, which then does not count. If a
-// wake-up is on its way, it takes it.
+// stay cancels a sleep before its wait, which then does not count. If a wake-up
+// is on its way, it takes it.
 func (l *Loop) stay() {
 	l.asked = false
-	p := l.sleeps * sleepUnit
-	if l.parked.CompareAndSwap(p|asleep, p-sleepUnit) {
-		l.sleeps--
-	} else {
-		<-l.wake
-	}
-}
-
-// unpark wakes the loop if it is parked and nobody else has woken it.
-func (l *Loop) unpark() {
-	if p := l.parked.Load(); p&asleep != 0 && l.parked.CompareAndSwap(p, p&^asleep) {
-		l.wake <- struct{}{}
-	}
+	l.sleeper.Retract()
 }
 
 // signal tells the loop what to do.
 func (l *Loop) signal(s uint32) {
 	l.signals.Or(s)
-	l.unpark()
+	l.sleeper.Wake()
 }
 
 // Wake makes the loop run a turn if it is asleep; otherwise it does nothing.
 // Submissions and timers wake the loop themselves.
-func (l *Loop) Wake() { l.unpark() }
+func (l *Loop) Wake() { l.sleeper.Wake() }

@@ -37,7 +37,7 @@ func (l *Loop) State() State {
 		return Terminating
 	case l.runner.Load() == 0:
 		return Awake
-	case l.parked.Load()&asleep != 0:
+	case l.sleeper.Asleep():
 		return Sleeping
 	}
 	return Running

@@ -3,6 +3,8 @@ package eventloop
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/base/release"
 )
 
 // Stats are a loop's figures since it was made.
@@ -46,15 +48,14 @@ type counters struct {
 
 const turnsApart = 64 // how many turns are published at once
 
-// publish is called in every turn. An atomic store costs as much as a queue
-// operation, so it stores only what has changed.
+// publish is called in every turn. It stores only what has changed.
 func (l *Loop) publish() {
 	if l.ran != l.published {
 		l.published = l.ran
-		l.public.ran.Store(l.ran)
+		release.Uint64(&l.public.ran, l.ran)
 	}
 	if l.turnCount%turnsApart == 1 {
-		l.public.turns.Store(l.turnCount)
+		release.Uint64(&l.public.turns, l.turnCount)
 	}
 }
 
@@ -62,14 +63,17 @@ func (l *Loop) publish() {
 // loop runs.
 func (l *Loop) Stats() Stats {
 	alarms := l.public.alarms.Load() // before the sleeps that they ended
-	p := l.parked.Load()
+	sleeps, asleep := l.sleeper.Sleeps()
 	s := Stats{
 		State: l.State(),
-		Tasks: l.public.ran.Load(), Turns: l.public.turns.Load(), Sleeps: p / sleepUnit,
-		Wakeups: p/sleepUnit - p&asleep - alarms, Panics: l.public.panics.Load(),
+		Tasks: l.public.ran.Load(), Turns: l.public.turns.Load(), Sleeps: sleeps,
+		Wakeups: sleeps - alarms, Panics: l.public.panics.Load(),
 		Timers: int(l.timers.live.Load()), FDs: int(l.io.count.Load()),
 		Events: l.public.events.Load(), Missed: l.timers.missed.Load(),
 		Lag: time.Duration(l.public.lag.Load()), MaxLag: time.Duration(l.public.maxLag.Load()),
+	}
+	if asleep {
+		s.Wakeups--
 	}
 	if n := l.submitted(); n > s.Tasks {
 		s.Queued = n - s.Tasks

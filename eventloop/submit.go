@@ -45,9 +45,7 @@ func (l *Loop) post(t Task) bool {
 	if !l.in.Push(t) {
 		return false
 	}
-	if l.parked.Load()&asleep != 0 {
-		l.unpark()
-	}
+	l.sleeper.Wake()
 	return true
 }
 
@@ -92,9 +90,7 @@ func (l *Loop) offer(to pusher, tasks []Task) (ok bool, err error) {
 	if n < len(tasks) {
 		return false, nil
 	}
-	if l.parked.Load()&asleep != 0 {
-		l.unpark()
-	}
+	l.sleeper.Wake()
 	return true, nil
 }
 

@@ -44,8 +44,8 @@ func (l *Loop) setTimer(operation string, d, every time.Duration, f func()) (Tim
 	if t.t == nil {
 		return Timer{}, fail(operation, ErrClosed)
 	}
-	if first && l.parked.Load()&asleep != 0 {
-		l.unpark() // it would sleep too long
+	if first {
+		l.sleeper.Wake() // it would sleep too long
 	}
 	return t, nil
 }

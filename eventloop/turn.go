@@ -20,7 +20,10 @@ func (l *Loop) turns() {
 			l.runIO(p)
 		}
 		if l.next == l.filled && !l.fill() {
-			l.sleep()
+			if l.drowse() {
+				l.sleeper.Wait()
+				l.asked = false
+			}
 			continue
 		}
 		l.runBatch()

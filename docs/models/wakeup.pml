@@ -1,12 +1,15 @@
-/* How package eventloop sleeps and ends (sleep.go: sleep, stay, unpark;
- * submit.go: post; loop.go: close, finished; poll.go: watch, runIO, fill).
+/* How package eventloop sleeps and ends (sleep.go: drowse, doze, stay; package
+ * park: Sleeper; submit.go: post; loop.go: close, finished; poll.go: watch,
+ * runIO, fill).
  *
  * Producers count themselves at a gate, which is the tail of the queue or of a
  * lane, put a task into the queue, and wake the
  * loop if it is parked. Somebody closes the gates, one after another, adds up
  * how many tasks were accepted, and signals the loop, which ends when it has
- * run that many. An alarm, which stands for a timer, may end one sleep at
- * any time, or none. The queue is a count: its own model is mpsc.pml.
+ * run that many. The loop waits for a token of a channel, or parks in the word
+ * in which it has announced its sleep, where the runtime looks whether the
+ * announcement has ended when the goroutine is already waiting. An alarm, which
+ * stands for a timer, may end one sleep on the channel at any time, or none. The queue is a count: its own model is mpsc.pml.
  *
  * Descriptors become ready in the kernel, which leaves an edge; a watcher takes the edge,
  * says that there is something, and wakes the loop if it is parked. The loop
@@ -24,6 +27,7 @@
  * Faults that must be found (spin -D...):
  *   RECHECK  the loop does not look for tasks again after it has parked
  *   EARLY    a producer looks whether the loop is parked before it puts its task
+ *   COMMIT   the loop parks although its announcement has ended
  *   TOKEN    the loop leaves the token of a wake-up that it did not need
  *   DEDUPE   whoever finds the loop parked sends a token, first or not
  *   GATE     a producer looks whether the gate is closed, and counts itself later
@@ -41,8 +45,11 @@
 byte gate[GATES];	/* submissions counted */
 bool closed[GATES];
 byte queue;		/* tasks in the ingress */
-bool parked;
-byte token;		/* the channel wake, capacity 1 */
+bool parked;		/* the sleep is announced */
+bool held;		/* the loop's goroutine lies in the word */
+bool channel;		/* the loop wants a token */
+bool runnable;		/* the goroutine was made ready */
+byte token;		/* the channel, capacity 1 */
 bool drain;		/* the signal */
 byte accepted;		/* published by drain */
 byte ran;
@@ -55,29 +62,36 @@ bool edge;		/* the runtime's poller has something for the watcher */
 bool ready;		/* the watcher's word to the loop */
 byte got;		/* reads (ghost) */
 
+#define NOTHING 1		/* is owed: the loop will see that its sleep has ended */
+#define READY 2
+#define TOKENS 3
+
+inline look(won) {
+	won = (!parked -> 0 : (held -> READY : (channel -> TOKENS : NOTHING)))
+}
+
+inline unpark(won) {
 #ifdef DEDUPE
-inline unpark(won) {
-	won = parked;
+	atomic { look(won) };
 	if
-	:: won -> parked = false; atomic { assert(token == 0); token++ }
+	:: won -> atomic { parked = false; held = false }
 	:: else
 	fi;
-	won = false
-}
 #else
-inline unpark(won) {
-	atomic { won = parked; parked = false };
+	atomic { look(won); parked = false; held = false };
+#endif
 	if
-	:: won -> atomic { assert(token == 0); token++ }
+	:: won == READY -> atomic { assert(!runnable); runnable = true }
+	:: won == TOKENS -> atomic { assert(token == 0); token++ }
 	:: else
 	fi;
-	won = false
+	won = 0
 }
-#endif
 
 proctype producer(byte id) {
 	byte i, g;
-	bool won, open;
+	byte won;
+	bool open;
 
 	do
 	:: i == TASKS - id -> break
@@ -126,7 +140,7 @@ proctype peer() {		/* whose data arrives */
 }
 
 proctype watcher() {
-	bool won;
+	byte won;
 
 end:	do
 	:: atomic { edge -> edge = false };
@@ -141,8 +155,7 @@ end:	do
 }
 
 proctype closer() {
-	byte g;
-	bool won;
+	byte g, won;
 
 	got == EVENTS + 1;
 #ifdef SUM
@@ -167,11 +180,11 @@ inline stay(won) {
 	atomic { won = parked; parked = false };
 #ifndef TOKEN
 	if
-	:: !won -> atomic { token > 0 -> token-- }
+	:: !won && channel -> atomic { token > 0 -> token-- }
 	:: else
 	fi;
 #endif
-	won = false
+	won = 0
 }
 
 /* runIO: at most one event; the first of all leaves its descriptor ready. */
@@ -201,8 +214,8 @@ inline runio(n) {
 }
 
 proctype loop() {
-	byte n, alarms;
-	bool won, again, lasts = true;
+	byte n, alarms, won;
+	bool again, lasts = true;
 
 	select(alarms : 0 .. 1);
 	do
@@ -217,7 +230,13 @@ proctype loop() {
 		:: n > 0 -> atomic { ran = ran + n; n = 0 }
 		:: n == 0 && (ready || again)		/* no time to sleep */
 		:: else ->				/* sleep */
-			parked = true;
+			atomic {
+				if
+				:: channel = true
+				:: alarms == 0 -> channel = false
+				fi;
+				parked = true
+			};
 #ifndef RECHECK
 			if
 			:: drain && ran == accepted -> stay(won); goto next
@@ -236,8 +255,16 @@ proctype loop() {
 			fi;
 #endif
 			if
-			:: atomic { token > 0 -> token-- }
-			:: atomic { alarms > 0 -> alarms-- }; stay(won)
+			:: atomic { channel && token > 0 -> token-- }
+			:: atomic { channel && alarms > 0 -> alarms-- }; stay(won)
+#ifdef COMMIT
+			:: !channel -> held = true;
+				atomic { runnable -> runnable = false }
+#else
+			:: atomic { !channel && parked -> held = true };
+				atomic { runnable -> runnable = false }
+			:: !channel && !parked
+#endif
 			fi
 		fi;
 next:		skip
@@ -256,5 +283,5 @@ init {
 	};
 	over && _nr_pr == 2 && !edge;	/* the watcher waits for ever */
 	assert(got == EVENTS + 1 && ran == succeeded && queue == 0);
-	assert(token == 0 && !parked)
+	assert(token == 0 && !parked && !held && !runnable)
 }
