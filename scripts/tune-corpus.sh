@@ -22,8 +22,9 @@ if [ ! -e "$dir/ready" ]; then
 	cp -r "$repo"/internal/tune/testdata/corpus/* .
 	[ -e go.mod ] || go mod init corpus
 	go get cuelang.org/go@v0.17.1 github.com/beevik/etree@v1.8.1 github.com/itchyny/gojq@v0.12.20 \
-		github.com/xuri/excelize/v2@v2.11.1 github.com/yuin/gopher-lua@v1.1.2 github.com/PuerkitoBio/goquery@v1.13.0 \
-		github.com/hashicorp/go-immutable-radix/v2@v2.1.0 github.com/hashicorp/hcl/v2@v2.25.0 github.com/gin-gonic/gin@v1.12.0
+		github.com/go-git/go-git/v5@v5.19.3 gonum.org/v1/gonum@v0.17.0 github.com/paulmach/orb@v0.14.0 \
+		github.com/xwb1989/sqlparser@v0.0.0-20180606152119-120387863bf2 github.com/bufbuild/protocompile@v0.14.1 \
+		github.com/graphql-go/graphql@v0.8.1 github.com/google/cel-go@v0.31.0 github.com/blevesearch/bleve/v2@v2.6.3
 	go build -mod=mod -o "$dir/bin/" ./...
 	awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) { if (i) printf ",\n"
 		printf "{\"id\":%d,\"buyer\":\"buyer %d\",\"lines\":[", i, i % 997

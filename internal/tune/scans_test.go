@@ -15,7 +15,7 @@ import (
 )
 
 // A recordedScan holds the runs of a program that the model was made with: each of
-// judgedSettings twice, in shuffled rounds; of the compiler, recorded
+// recordedSettings twice, in shuffled rounds; of the compiler, recorded
 // earlier, four runs of each of three values of GOGC.
 type recordedScan struct {
 	Program string        `json:"program"`
@@ -75,7 +75,7 @@ func TestCorpusRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		settings := judgedSettings(first.Metrics[cell.RSSPeak])
+		settings := recordedSettings(first.Metrics[cell.RSSPeak])
 		lines := []string{}
 		rng := rand.New(rand.NewPCG(5, 5))
 		for round := range 2 {
