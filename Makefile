@@ -23,16 +23,24 @@ SAME127  := internal/show|internal/web|internal/study/claim|internal/lab/(cell|l
 # What race leaves out: analyses, models, pages and imports, which have hardly a
 # goroutine, and the commands, which call what is tested below them.
 NORACE   := advise|cmd|internal/(gc|layout|show|tune)|internal/heap/(gotype|graph|target)|internal/lab/(cell|host|plan)|internal/study/(claim|modes)
-# Two lanes run side by side, each part after the other: in the second lane no
-# test looks at a clock, so that it can take, as nice as it is, the CPU that the
-# first leaves, and disturb none of its tests.
+# The part vet comes first and by itself: it compiles what all others need, which lanes
+# that start together would each compile. Then three lanes run side by side, each part
+# after the other. Lane 2 looks at no clock, so that it can take, as nice as it is, the
+# CPU that lane 1 leaves, and disturb none of its tests. The browser mostly waits, for
+# animations and for pages that come in pieces.
 LANE1    := unit go127 debug 386 race bench-test http-clients
-LANE2    := format-check vet staticcheck cross browser source fuzz models examples prometheus deploy
+LANE2    := vet-modules staticcheck cross source fuzz models examples prometheus deploy
+LANE3    := browser
+FIRST    := format-check vet
 
-.PHONY: test lane1 lane2 lint fmt bench bench-many bench-modes bench-gcctl bench-budget soak $(LANE1) $(LANE2)
+.PHONY: test lanes lane1 lane2 lane3 lint fmt bench bench-many bench-modes bench-gcctl bench-budget soak $(FIRST) $(LANE1) $(LANE2) $(LANE3)
 
 test:
-	@scripts/part test $(MAKE) --no-print-directory -j2 lane1 lane2
+	@scripts/part test $(MAKE) --no-print-directory lanes
+
+lanes:
+	@for part in $(FIRST); do scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
+	@$(MAKE) --no-print-directory -j3 lane1 lane2 lane3
 
 lane1:
 	@for part in $(LANE1); do scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
@@ -40,7 +48,10 @@ lane1:
 lane2:
 	@for part in $(LANE2); do nice scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
 
-lint: format-check vet staticcheck
+lane3:
+	@for part in $(LANE3); do scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
+
+lint: format-check vet vet-modules staticcheck
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')
@@ -51,6 +62,8 @@ format-check:
 vet:
 	$(GO) vet ./...
 	$(GO) vet -tags isobar_debug $(KIT)
+
+vet-modules:
 	cd bench && $(GO) vet ./...
 	cd examples && $(GO) vet ./...
 	cd test/manifests && $(GO) vet ./...
@@ -71,7 +84,7 @@ cross:
 	$(GO) vet $(CROSS)
 	$(GO) test -vet=off -exec true $(CROSS)
 
-# The part vet looks at all packages, and the part source has the tests of the rest.
+# The parts vet look at all packages, and the part source has the tests of the rest.
 unit:
 	$(GO) $(TEST) ./cmd/isobar $(LONG) $$($(GO) list ./... | grep -vE '/($(SOURCE))(/|$$)')
 
