@@ -1,0 +1,61 @@
+package layout
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMakefile: each part of make test is in one lane and has a recipe, the packages that start first exist, and what
+// the part unit leaves out is in the part source.
+func TestMakefile(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	variables, recipes := map[string]string{}, map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^(\w+) *[:?]?= *(.*)$`).FindAllSubmatch(text, -1) {
+		variables[string(m[1])] = string(m[2])
+	}
+	for _, m := range regexp.MustCompile(`(?m)^([\w-]+):[^=\n]*\n((?:\t.*\n)+)`).FindAllSubmatch(text, -1) {
+		recipes[string(m[1])] = string(m[2])
+	}
+	var parts []string
+	for _, name := range []string{"FIRST", "LANE1", "LANE2", "LANE3"} {
+		parts = append(parts, strings.Fields(variables[name])...)
+	}
+	if len(parts) < 18 {
+		t.Errorf("%d parts %q, want 18 at least", len(parts), parts)
+	}
+	for i, part := range parts {
+		if recipes[part] == "" || slices.Contains(parts[:i], part) {
+			t.Errorf("the part %s occurs twice, or has no recipe", part)
+		}
+	}
+	for _, dir := range strings.Fields(variables["LONG"] + " " + variables["KIT"]) {
+		if _, err := os.Stat(filepath.Join(root, strings.TrimSuffix(dir, "/..."))); err != nil {
+			t.Error(err)
+		}
+	}
+	inSource := regexp.MustCompile(`^(` + variables["SOURCE"] + `)(/|$)`)
+	names, err := exec.Command("git", "-C", root, "ls-files", "*_test.go").Output()
+	if err != nil {
+		t.Skip("not a git checkout: ", err)
+	}
+	for file := range strings.Lines(string(names)) {
+		dir := filepath.ToSlash(filepath.Dir(file))
+		wing, _, _ := strings.Cut(dir, "/")
+		if strings.Contains(dir, "testdata") {
+			continue
+		}
+		if inSource.MatchString(dir) && !strings.Contains(recipes["source"], " ./"+dir) &&
+			!strings.Contains(recipes["source"], " ./"+wing+"/...") {
+			t.Errorf("%s is neither in the part unit nor in the part source", dir)
+		}
+	}
+}
