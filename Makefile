@@ -46,7 +46,7 @@ lane1:
 	@for part in $(LANE1); do scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
 
 lane2:
-	@for part in $(LANE2); do nice scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in $(LANE2); do nice -n 5 scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
 
 lane3:
 	@for part in $(LANE3); do scripts/part -q $$part $(MAKE) --no-print-directory $$part || exit 1; done
