@@ -15,13 +15,7 @@ func Reads(fn *types.Func, arg int) bool {
 }
 
 // Standard reports whether fn is of the standard library.
-func Standard(fn *types.Func) bool {
-	if fn.Pkg() == nil {
-		return true
-	}
-	first, _, _ := strings.Cut(fn.Pkg().Path(), "/")
-	return !strings.Contains(first, ".")
-}
+func Standard(fn *types.Func) bool { return life.Standard(fn) }
 
 // Sibling returns the name of the function or method beside fn that takes a
 // []byte where fn takes a string as its argument number i, and is named like it:

@@ -199,10 +199,7 @@ func IsNamed(t types.Type, path, name string) bool {
 }
 
 // IsString reports whether the underlying type of t is a string.
-func IsString(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
-}
+func IsString(t types.Type) bool { return life.IsString(t) }
 
 // IsInteger reports whether the underlying type of t is an integer.
 func IsInteger(t types.Type) bool {
@@ -211,14 +208,7 @@ func IsInteger(t types.Type) bool {
 }
 
 // IsBytes reports whether the underlying type of t is []byte.
-func IsBytes(t types.Type) bool {
-	s, ok := t.Underlying().(*types.Slice)
-	if !ok {
-		return false
-	}
-	b, ok := s.Elem().Underlying().(*types.Basic)
-	return ok && b.Kind() == types.Byte
-}
+func IsBytes(t types.Type) bool { return life.IsBytes(t) }
 
 var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
 

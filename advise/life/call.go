@@ -3,7 +3,6 @@ package life
 import (
 	"go/types"
 	"strconv"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -24,12 +23,12 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in where) {
 		w.receiver(call, in)
 	}
 	for n, arg := range c.Args {
-		if arg != v {
-			continue
+		if made, ok := arg.(*ssa.MakeClosure); arg != v || ok && ofRange(made.Fn.(*ssa.Function)) {
+			continue // an iterator does not keep the body of the loop over it
 		}
 		use := w.p.argUse(c, n, in.depth != itself)
 		if use == nil {
-			w.fate.Writes = w.fate.Writes || !isString(v.Type())
+			w.fate.Writes = w.fate.Writes || !IsString(v.Type())
 			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos()})
 			continue
 		}
@@ -197,33 +196,4 @@ func methodKey(name string, sig *types.Signature) string {
 		}
 	}
 	return name + strconv.FormatBool(sig.Variadic())
-}
-
-// inRuntime reports whether a function is of the runtime, whose code is not followed.
-func inRuntime(fn *ssa.Function) bool {
-	obj, ok := fn.Object().(*types.Func)
-	if !ok || obj.Pkg() == nil {
-		return false
-	}
-	path := obj.Pkg().Path()
-	return path == "runtime" || strings.HasPrefix(path, "internal/runtime/")
-}
-
-// bodiless is the summary of a function of the standard library without a body: it keeps
-// nothing. nil for one of another package, or that is given pointers without a type.
-func bodiless(fn *ssa.Function) *Summary {
-	if obj, ok := fn.Object().(*types.Func); !ok || !standard(obj) {
-		return nil
-	}
-	sum := &Summary{Results: make([]Origin, fn.Signature.Results().Len())}
-	for param := range fn.Signature.Params().Variables() {
-		if b, ok := param.Type().Underlying().(*types.Basic); ok && b.Kind() == types.UnsafePointer {
-			return nil
-		}
-		sum.Params = append(sum.Params, Param{Use{Writes: true}, Use{Writes: true}})
-	}
-	for r := range sum.Results {
-		sum.Results[r] = Origin{Fresh: true, Unknown: true}
-	}
-	return sum
 }

@@ -44,20 +44,17 @@ func methodContract(m *types.Func) *Use {
 		return &Use{Writes: true, Returns: 1}
 	case "Read", "ReadAt", "ReadFull", "ReadFrom", "WriteTo":
 		return writes
-	case "Len", "Less", "Swap", "Error", "String", "Is", "Unwrap":
+	case "Is":
 		return reads
 	}
-	if plain(sig.Params()) {
-		return reads
-	}
-	if standard(m) && fills(sig) {
+	if Standard(m) && fills(sig) {
 		return writes
 	}
 	return nil
 }
 
-// standard reports whether fn is of the standard library.
-func standard(fn *types.Func) bool {
+// Standard reports whether fn is of the standard library.
+func Standard(fn *types.Func) bool {
 	if fn.Pkg() == nil {
 		return true
 	}
@@ -70,22 +67,12 @@ func standard(fn *types.Func) bool {
 // fill them.
 func fills(sig *types.Signature) bool {
 	for v := range sig.Params().Variables() {
-		if refers(v.Type(), 0) && !isBytes(v.Type()) {
+		if refers(v.Type(), 0) && !IsBytes(v.Type()) {
 			return false
 		}
 	}
 	for v := range sig.Results().Variables() {
 		if refersLike(v.Type()) {
-			return false
-		}
-	}
-	return true
-}
-
-// plain reports whether no variable can refer to memory.
-func plain(vars *types.Tuple) bool {
-	for v := range vars.Variables() {
-		if refers(v.Type(), 0) {
 			return false
 		}
 	}
@@ -127,8 +114,8 @@ func funcContract(fn *types.Func, n int) *Use {
 	}
 	var use Use
 	for r := range min(sig.Results().Len(), 32) { // an error may hold what it is about; appended to is what comes first
-		if t := sig.Results().At(r).Type(); n == 0 && sig.Recv() == nil && params(sig) > 0 &&
-			types.Identical(t, sig.Params().At(0).Type()) && !isString(t) {
+		if t := sig.Results().At(r).Type(); n == 0 && sig.Recv() == nil && sig.Params().Len() > 0 &&
+			types.Identical(t, sig.Params().At(0).Type()) && !IsString(t) {
 			use.Returns |= 1 << r
 		}
 	}
@@ -139,12 +126,10 @@ func funcContract(fn *types.Func, n int) *Use {
 	return &use
 }
 
-func params(sig *types.Signature) int { return sig.Params().Len() }
-
 // onlyText reports whether all results are texts, bytes, numbers or errors.
 func onlyText(vars *types.Tuple) bool {
 	for v := range vars.Variables() {
-		if refersLike(v.Type()) && !isString(v.Type()) && !isBytes(v.Type()) {
+		if refersLike(v.Type()) && !IsString(v.Type()) && !IsBytes(v.Type()) {
 			return false
 		}
 	}
@@ -157,7 +142,8 @@ func refersLike(t types.Type) bool {
 	return refers(t, 0) && !isError(t)
 }
 
-func isBytes(t types.Type) bool {
+// IsBytes reports whether the underlying type of t is []byte.
+func IsBytes(t types.Type) bool {
 	s, ok := t.Underlying().(*types.Slice)
 	if !ok {
 		return false

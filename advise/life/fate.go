@@ -69,7 +69,7 @@ func isText(t types.Type) bool {
 			t = types.NewSlice(arr.Elem())
 		}
 	}
-	return isString(t) || isBytes(t)
+	return IsString(t) || IsBytes(t)
 }
 
 // FateOfResult follows what result n of a call refers to, or what can be reached from there.
@@ -196,7 +196,7 @@ func (w *walker) visit(seen map[step]bool, v ssa.Value, in *where) bool {
 }
 
 func (w *walker) value(v ssa.Value, in where) {
-	if v == nil || !w.text && isString(v.Type()) || !w.visit(w.seen, v, &in) {
+	if v == nil || !w.text && IsString(v.Type()) || !w.visit(w.seen, v, &in) {
 		return
 	}
 	refs := v.Referrers()

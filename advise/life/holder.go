@@ -27,11 +27,9 @@ type Holder struct {
 	Name  string    // Type.field, the variable or the callee
 	Index int       // of the result; of the parameter whose memory has the field, or -1
 	Pos   token.Pos // where it gets hold of it
-	Again bool      // of a field: other code sets it, too, so that it may hold something else soon
 
 	Outer  string // the function whose result it is, if that is not the one that was followed, but around it
 	Inside bool   // of a result: what it refers to refers to the memory
-	Text   bool   // the memory may be of a text
 	AsText bool   // a string holds it: nothing else than a text
 
 	Perhaps bool // it may hold the memory, or not: code that is not known decides, or a branch
@@ -109,24 +107,17 @@ func calleeName(c *ssa.CallCommon) string {
 	return valueName(c.Value)
 }
 
-// valueName names a function value.
+// valueName names a function value: the variable or field that has it, or its type.
 func valueName(v ssa.Value) string {
-	switch v := v.(type) {
-	case *ssa.Parameter:
-		return v.Name()
-	case *ssa.FreeVar:
-		return v.Name()
-	case *ssa.UnOp:
-		switch from := v.X.(type) {
-		case *ssa.FieldAddr:
-			return fieldName(from.X.Type(), from.Field)
-		case *ssa.Global, *ssa.FreeVar, *ssa.Parameter:
-			return from.Name()
-		case *ssa.Alloc:
-			if from.Comment != "" {
-				return from.Comment
-			}
+	if load, ok := v.(*ssa.UnOp); ok {
+		if f, ok := load.X.(*ssa.FieldAddr); ok {
+			return fieldName(f.X.Type(), f.Field)
 		}
+		v = load.X
+	}
+	switch v.(type) {
+	case *ssa.Parameter, *ssa.FreeVar, *ssa.Global:
+		return v.Name()
 	}
 	if named, ok := types.Unalias(v.Type()).(*types.Named); ok {
 		return "a " + named.Obj().Name()
@@ -134,11 +125,14 @@ func valueName(v ssa.Value) string {
 	return "a function value"
 }
 
+// ofRange reports whether fn is the body of a loop over an iterator.
+func ofRange(fn *ssa.Function) bool { return strings.HasPrefix(fn.Synthetic, "range-over-func") }
+
 // funcName is pkg.F or pkg.Type.M; of a function literal, what stack traces have.
 func funcName(fn *ssa.Function) string {
 	obj, ok := fn.Object().(*types.Func)
 	switch {
-	case !ok && fn.Parent() != nil && strings.HasPrefix(fn.Synthetic, "range-over-func"):
+	case !ok && ofRange(fn):
 		return "the loop body in " + funcName(fn.Parent())
 	case !ok:
 		name, literal, is := strings.Cut(fn.Name(), "$")

@@ -185,5 +185,5 @@ func (p *Package) called(call *ssa.Call, n int, deep bool, seen map[source]bool)
 
 // textResult reports whether result n is a string, which nobody can write to.
 func textResult(sig *types.Signature, n int) bool {
-	return n < sig.Results().Len() && isString(sig.Results().At(n).Type())
+	return n < sig.Results().Len() && IsString(sig.Results().At(n).Type())
 }

@@ -92,7 +92,6 @@ type Package struct {
 	byName    map[string][]*ssa.Function  // methods, by name and type
 	invoked   map[string]bool             // methods that interfaces are asked for
 	skips     map[[2]*ssa.BasicBlock]bool // whether a way from the first leads around the second
-	sets      map[string]int              // how many instructions set a field, by its name
 }
 
 // Build makes the SSA of a package. It returns an error where the package has
@@ -112,7 +111,7 @@ func Build(s Source) (p *Package, err error) {
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
 		callees: map[*ssa.Function][]*ssa.Function{}, taken: map[*ssa.Function]bool{},
-		byName: map[string][]*ssa.Function{}, invoked: map[string]bool{}, sets: map[string]int{},
+		byName: map[string][]*ssa.Function{}, invoked: map[string]bool{},
 		skips: map[[2]*ssa.BasicBlock]bool{}}
 	p.SSA.Build()
 	p.declared()
@@ -169,10 +168,6 @@ func (p *Package) index() {
 				case *ssa.DebugRef:
 					if !i.IsAddr {
 						p.values[i.Expr] = i.X
-					}
-				case *ssa.Store:
-					if f, ok := i.Addr.(*ssa.FieldAddr); ok {
-						p.sets[fieldName(f.X.Type(), f.Field)]++
 					}
 				case *ssa.MakeClosure:
 					p.closures[i.Fn.(*ssa.Function)] = i

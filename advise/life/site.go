@@ -261,7 +261,7 @@ func (p *Package) siteOf(instr ssa.Instruction) *Site {
 			return &Site{Kind: Box, Value: i, Type: i.X.Type()}
 		}
 	case *ssa.BinOp:
-		if i.Op == token.ADD && isString(i.Type()) && !joined(i) {
+		if i.Op == token.ADD && IsString(i.Type()) && !joined(i) {
 			return &Site{Kind: Concat, Value: i, Type: types.Typ[types.Byte]}
 		}
 	case *ssa.Convert:
@@ -362,7 +362,7 @@ func boxes(t types.Type) bool {
 func copies(c *ssa.Convert) bool {
 	_, from := c.X.Type().Underlying().(*types.Slice)
 	_, to := c.Type().Underlying().(*types.Slice)
-	return from && isString(c.Type()) || to && isString(c.X.Type())
+	return from && IsString(c.Type()) || to && IsString(c.X.Type())
 }
 
 // joined reports whether a concatenation is an operand of another one, which
@@ -376,7 +376,8 @@ func joined(b *ssa.BinOp) bool {
 	return false
 }
 
-func isString(t types.Type) bool {
+// IsString reports whether the underlying type of t is a string.
+func IsString(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsString != 0
 }

@@ -11,7 +11,7 @@ import (
 
 // store follows v into what addr belongs to.
 func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in where) {
-	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: isString(v.Type())}, in.above())
+	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: IsString(v.Type())}, in.above())
 }
 
 // storeIn goes back from a value to where it comes from. h is the holder, if that
@@ -27,10 +27,10 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in where) {
 	switch x := v.(type) {
 	case *ssa.FieldAddr:
 		name := fieldName(x.X.Type(), x.Field)
-		w.storeIn(x.X, h.field(name, w.p.sets[name] > 1), in.behind(name))
+		w.storeIn(x.X, h.named(name), in.behind(name))
 	case *ssa.Field:
 		name := fieldName(x.X.Type(), x.Field)
-		w.storeIn(x.X, h.field(name, w.p.sets[name] > 1), in.behind(name))
+		w.storeIn(x.X, h.named(name), in.behind(name))
 	case *ssa.Extract:
 		w.storeIn(x.Tuple, h, in)
 	case *ssa.Convert:
@@ -159,14 +159,7 @@ func (o Origin) one() bool {
 	return places < 2
 }
 
-// field names the field that holds, unless an inner one does.
-func (h Holder) field(name string, again bool) Holder {
-	if h.Name == "" {
-		h.Name, h.Again = name, again
-	}
-	return h
-}
-
+// named names the holder, unless an inner one has a name.
 func (h Holder) named(name string) Holder {
 	if h.Name == "" {
 		h.Name = name

@@ -23,7 +23,6 @@ type Use struct {
 	Deep    uint32 // those of Into where it is put into what the parameter's memory refers to
 	Perhaps Ways   // those of them that are not certain
 	Name    string // of Into: the field that has it
-	Again   bool   // other code sets that, too
 	Keeps   []Keep // who else holds it then
 }
 
@@ -32,7 +31,7 @@ type Ways struct{ Returns, Within, Into uint32 }
 
 // into is argument j as the holder.
 func (u *Use) into(j int, pos token.Pos) Holder {
-	return Holder{Kind: Field, Name: u.Name, Again: u.Again, Index: -1, Pos: pos, deep: u.Deep&(1<<j) != 0}
+	return Holder{Kind: Field, Name: u.Name, Index: -1, Pos: pos, deep: u.Deep&(1<<j) != 0}
 }
 
 // lets reports whether nobody holds the memory afterwards who did not before.
@@ -144,9 +143,7 @@ func (p *Package) Summary(fn *ssa.Function) *Summary {
 		return s
 	}
 	var s *Summary
-	if fn.Pkg == p.SSA || inRuntime(fn) {
-		s = bodiless(fn)
-	} else if obj, ok := fn.Object().(*types.Func); ok {
+	if obj, ok := fn.Object().(*types.Func); ok {
 		s = p.imported(obj)
 	}
 	p.summaries[fn] = s
@@ -249,7 +246,6 @@ func (u *Use) grow(f *Fate, self int) bool {
 				} else {
 					u.Name = ""
 				}
-				u.Again = u.Again || h.Again
 				enter(&u.Into, &u.Perhaps.Into, bit, h.Perhaps)
 				if h.deep {
 					u.Deep |= bit
@@ -303,35 +299,4 @@ func (u *Use) keep(k Keep) {
 			return
 		}
 	}
-}
-
-// CallsItself reports whether a call of fn may lead to another one before it
-// returns: by functions of the package that are named, literals on the way, and
-// methods that an interface of the package stands for.
-func (p *Package) CallsItself(fn *ssa.Function) bool {
-	seen := map[*ssa.Function]bool{}
-	var leads func(from *ssa.Function) bool
-	leads = func(from *ssa.Function) bool {
-		to := slices.Concat(p.callees[from], from.AnonFuncs)
-		for _, b := range from.Blocks {
-			for _, instr := range b.Instrs {
-				if call, ok := instr.(ssa.CallInstruction); ok {
-					to = append(to, p.methods(call.Common())...)
-				}
-			}
-		}
-		for _, f := range to {
-			if f == fn {
-				return true
-			}
-			if !seen[f] {
-				seen[f] = true
-				if leads(f) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return leads(fn)
 }

@@ -174,7 +174,6 @@ type chain struct {
 type frame struct {
 	place
 	function string
-	apart    bool // other packages lie between it and the frame before
 }
 
 type causeKey struct {
@@ -237,20 +236,19 @@ var wrapper = regexp.MustCompile(`\.(go|defer)wrap\d+$`)
 func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
 	out, name := &chain{inside: len(inner)}, ""
 	all := slices.Concat(inner, above)
-	apart := false
 	for i := 0; i < len(all); i++ {
 		f := all[i]
-		at := frame{place{f.Function.Filename, int(f.Line)}, f.Function.Name, apart}
+		at := frame{place{f.Function.Filename, int(f.Line)}, f.Function.Name}
 		file, own := j.own(f)
 		switch {
 		case own:
-			at.file, apart = file, false
+			at.file = file
 		case i >= len(inner):
-			out.beyond, apart = cmp.Or(out.beyond, f.Function.Name), true
+			out.beyond = cmp.Or(out.beyond, f.Function.Name)
 			continue
 		}
 		if i > len(inner)+chainLimit {
-			out.cut = !at.apart
+			out.cut = true
 			break
 		}
 		if i+1 < len(all) && i >= len(inner) && wrapper.MatchString(at.function) {

@@ -37,6 +37,7 @@ type lifetime struct {
 	through  string      // the field that held it meanwhile
 	beside   string      // died: a function on the way up, other callers of which were not seen
 	holder   life.Holder // kept: by whom
+	again    bool        // kept: soon it holds something else
 	open     string      // unproved: who decides
 	needed   string      // unproved: what has to be so for it to be needed
 	returned bool        // unproved: it is a result of the function
@@ -85,7 +86,7 @@ func (l lifetime) String() string {
 // held says who keeps the memory.
 func (l lifetime) held() string {
 	again := ""
-	if l.holder.Again {
+	if l.again {
 		again = " until that is set again"
 	}
 	return "kept by " + l.holder.String() + again

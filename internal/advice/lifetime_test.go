@@ -7,9 +7,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// TestChainApart holds a way to the callers in the packages, also where another package
+// TestChain holds a way to the callers in the packages, also where another package
 // calls a function literal of theirs.
-func TestChainApart(t *testing.T) {
+func TestChain(t *testing.T) {
 	j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}}
 	line := func(function, file string, at int64) profile.Line {
 		return profile.Line{Function: &profile.Function{Name: function, Filename: file}, Line: at}
@@ -18,13 +18,9 @@ func TestChainApart(t *testing.T) {
 		line("m.all", "/m/m.go", 2), line("m.use", "/m/m.go", 8), line("testing.(*B).run", "/go/b.go", 7)})
 	var got []string
 	for _, f := range way.frames {
-		name := f.function
-		if f.apart {
-			name = "apart " + name
-		}
-		got = append(got, name)
+		got = append(got, f.function)
 	}
-	if want := []string{"apart m.all", "m.use"}; !slices.Equal(got, want) || way.cut || way.beyond != "sync.(*Map).Range" {
+	if want := []string{"m.all", "m.use"}; !slices.Equal(got, want) || way.cut || way.beyond != "sync.(*Map).Range" {
 		t.Errorf("got %q, cut %v, beyond %s; want %q", got, way.cut, way.beyond, want)
 	}
 }

@@ -425,8 +425,8 @@ func (t *tally) field() (name string) {
 // heldBy is the lifetime of what h holds as the function of a frame returns.
 func (x *explainer) heldBy(h heldBy, f frame, t *tally) lifetime {
 	in := shortName(f.function)
-	l := lifetime{kind: kept, in: in}
-	l.holder = life.Holder{Kind: life.Field, Name: h.name, Again: t.later > 0 && t.left*10 <= t.later}
+	l := lifetime{kind: kept, in: in, again: t.later > 0 && t.left*10 <= t.later}
+	l.holder = life.Holder{Kind: life.Field, Name: h.name}
 	switch {
 	case h.rank == byResult:
 		if p := x.pkg(f); p != nil {

@@ -120,6 +120,8 @@ func (k *subject) conditions() {
 	case k.grows || k.part:
 	case k.doubtful != nil:
 		k.e.Condition, k.e.Decides = "if nothing that no benchmark runs keeps it: "+k.doubtful.String(), k.doubtful.where
+	case k.life.mixed:
+		k.e.Condition = "only where nobody keeps it"
 	case k.life.up > 0 && k.life.beside != "":
 		k.e.Condition = "if no other caller of " + k.life.beside + " keeps it"
 	case k.life.up > 0 && k.e.Condition == "":
@@ -160,27 +162,21 @@ func (k *subject) again(thing, reset string) string {
 		return fmt.Sprintf("nobody needs %s after %s: let %s pass it in and use it again", thing, k.life.in, k.life.in)
 	case k.life.round:
 		return fmt.Sprintf("make %s once, before the loop, and %s in each round", thing, reset)
-	case k.p.CallsItself(k.outermost()): // an inner call would use what the outer one is not done with
-		return fmt.Sprintf("take %s from a sync.Pool, and %s in each call", thing, reset)
 	case recv != "":
 		return fmt.Sprintf("take %s from a sync.Pool, or a field of %s where no two calls overlap, and %s in each call",
 			thing, recv, reset)
 	}
-	return fmt.Sprintf("take %s from a sync.Pool, or let the caller pass it in, and %s in each call", thing, reset)
-}
-
-// outermost is the function around, not a literal.
-func (k *subject) outermost() *ssa.Function {
-	fn := k.s.Func
-	for fn.Parent() != nil {
-		fn = fn.Parent()
-	}
-	return fn
+	return fmt.Sprintf("take %s from a sync.Pool, or let the caller pass it in where no two calls overlap, and %s in "+
+		"each call", thing, reset)
 }
 
 // receiver is the type of the method around, if that has a pointer receiver.
 func (k *subject) receiver() string {
-	recv := k.outermost().Signature.Recv()
+	fn := k.s.Func
+	for fn.Parent() != nil {
+		fn = fn.Parent()
+	}
+	recv := fn.Signature.Recv()
 	if recv == nil {
 		return ""
 	}
