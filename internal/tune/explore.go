@@ -18,11 +18,11 @@ const (
 	twice = 2.0
 	// leastMargin is how far a memory limit must be above the cliff.
 	leastMargin = 1.15
+	// roomy is the GOGC that goes with a limit.
+	roomy = 800
 	// sameMemory is by how much "the same memory" may be more, and lessMemory below
 	// which share memory is less.
 	sameMemory, lessMemory = 1.02, 0.95
-	// enough is how much cheaper than a measured setting an unmeasured one must be.
-	enough = 0.99
 )
 
 // A Candidate is a setting in a race of measured rounds.
@@ -40,9 +40,9 @@ type pick struct {
 	Prediction
 }
 
-// candidates are the settings to choose from: those that were given, or every
-// GOGC, and each GOMEMLIMIT as a cap on some values of GOGC and with GOGC off. By
-// limit, and then by GOGC.
+// candidates are the settings to predict: those that were given, or every GOGC, and each
+// GOMEMLIMIT with a GOGC that lets the heap grow up to it, and with GOGC off. By limit,
+// and then by GOGC.
 func (t *tuning) candidates(m *Model) []cell.GC {
 	if len(t.Settings) > 0 {
 		return t.Settings
@@ -54,9 +54,7 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 	out = append(out, t.Base.GC)
 	bound, _ := t.memory(m)
 	for _, limit := range limits(m.Cliff(), min(m.roof(), int64(1.2*bound))) {
-		for _, percent := range []int{200, 400, 800, -1} {
-			out = append(out, setting(percent, limit))
-		}
+		out = append(out, setting(roomy, limit), setting(-1, limit))
 	}
 	slices.SortStableFunc(out, func(a, b cell.GC) int {
 		return cmp.Or(cmp.Compare(a.LimitBytes, b.LimitBytes), cmp.Compare(uint(a.Percent), uint(b.Percent)))
@@ -115,13 +113,16 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	t.doubted = len(m.doubts)
 	var usable []Prediction
 	for _, p := range all {
-		if t.usable(&p, cliff) {
+		// Without a limit GOGC is not raised: a limit takes the same memory, and bounds it.
+		raised := p.GC.LimitBytes == 0 && percent(p.GC) > percent(t.Base.GC) && len(t.Settings) == 0
+		if t.usable(&p, cliff) && !raised {
 			usable = append(usable, p)
 		}
 	}
 	cost := func(p *Prediction) float64 { return p.cost.Mid }
 	cpu := func(p *Prediction) float64 { return p.cpu.Mid }
 	peak := func(p *Prediction) float64 { return p.PeakBytes.Mid }
+	lowest := func(p *Prediction) float64 { return percent(p.GC) + float64(p.GC.LimitBytes)/(1<<62) }
 	within := func(p *Prediction) bool {
 		if given && p.Measured == nil {
 			return p.PeakBytes.Hi <= bound
@@ -130,19 +131,17 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	}
 	broken := given && peak(&base) > bound
 	// of returns, of those within the tolerance of the least figure, the one of least
-	// memory. GOGC=off, whose heap grows to the limit whatever is live, is for where no
-	// number does as well.
+	// memory, and of those that take as much the one of the lowest GOGC and then limit.
 	of := func(name string, figure func(*Prediction) float64, may func(*Prediction) bool) *pick {
-		p := t.least(usable, figure, may)
+		p := least(usable, figure, may)
 		if p == nil {
 			return nil
 		}
 		most := figure(p) * (1 + t.Tolerance)
 		good := func(p *Prediction) bool { return may(p) && figure(p) <= most }
-		p = t.least(usable, peak, func(p *Prediction) bool { return good(p) && p.GC.Percent > 0 })
-		if p == nil {
-			p = t.least(usable, peak, good)
-		}
+		p = least(usable, peak, good)
+		memory := sameMemory * peak(p)
+		p = least(usable, lowest, func(p *Prediction) bool { return good(p) && peak(p) <= memory })
 		return &pick{name, *p}
 	}
 	chosen := []*pick{
@@ -171,14 +170,14 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 		return out
 	}
 	// Nothing is expected to gain: fresh runs of what comes closest must show it.
-	closest := t.least(usable, figure, func(p *Prediction) bool {
+	closest := of(t.ownName(), figure, func(p *Prediction) bool {
 		known := p.GC == t.Base.GC || slices.ContainsFunc(out, func(o pick) bool { return o.GC == p.GC })
 		return !known && within(p) && (t.Objective != RSS || peak(p) < peak(&base))
 	})
 	if closest == nil {
 		return out
 	}
-	return slices.Insert(out, 0, pick{t.ownName(), *closest})
+	return slices.Insert(out, 0, *closest)
 }
 
 // ownName is the name of the choice that is about the objective.
@@ -189,25 +188,14 @@ func (t *tuning) ownName() string {
 	return Fastest
 }
 
-// least returns the prediction of least figure among those that may be; one that
-// did not run only if it is expected to be less by more than enough. nil where
-// none may be.
-func (t *tuning) least(all []Prediction, figure func(*Prediction) float64, may func(*Prediction) bool) *Prediction {
-	var ran, best *Prediction
+// least returns the prediction of least figure among those that may be; nil where none
+// may be.
+func least(all []Prediction, figure func(*Prediction) float64, may func(*Prediction) bool) *Prediction {
+	var best *Prediction
 	for i := range all {
-		p := &all[i]
-		if !may(p) {
-			continue
-		}
-		if p.Measured != nil && (ran == nil || figure(p) < figure(ran)) {
-			ran = p
-		}
-		if best == nil || figure(p) < figure(best) {
+		if p := &all[i]; may(p) && (best == nil || figure(p) < figure(best)) {
 			best = p
 		}
-	}
-	if ran != nil && figure(best) > enough*figure(ran) {
-		return ran
 	}
 	return best
 }
@@ -345,7 +333,7 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 		if t.Objective == RSS {
 			order = peak
 		}
-		if p := t.least(e.all, order, func(p *Prediction) bool {
+		if p := least(e.all, order, func(p *Prediction) bool {
 			known := p.runs() && peak(p) > 0
 			return known && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && peak(p) <= bound
 		}); p != nil {

@@ -215,9 +215,9 @@ func TestSecondRun(t *testing.T) {
 	}
 }
 
-// TestPlainSettings: every GOGC is a candidate without a limit, each limit with several
-// values of GOGC, and where one of these does as well as GOGC=off it is preferred: only a
-// heap that GOGC bounds follows what is live.
+// TestPlainSettings: every GOGC is predicted without a limit, each limit has a GOGC and
+// GOGC=off, and where that GOGC does as well as off it is preferred: only a heap that GOGC
+// bounds follows what is live. No GOGC above today's is chosen without a limit.
 func TestPlainSettings(t *testing.T) {
 	c := Config{Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Objective: CPU}
 	c.Fill()
@@ -238,13 +238,16 @@ func TestPlainSettings(t *testing.T) {
 			t.Fatalf("values of GOGC by limit: %v", percents)
 		}
 		for limit, n := range percents {
-			if n < 4 {
+			if n < 2 {
 				t.Errorf("a limit of %d MiB has %d values of GOGC", limit/mib, n)
 			}
 		}
 		for _, p := range tuned.pick(m, all) {
 			if p.GC.Percent < 0 && p.cost.Mid <= 1-c.Tolerance { // else it only comes closest to a gain
 				t.Errorf("%.0f MiB allowed, %s: %s, where a GOGC does as well", bytes/mib, p.name, p.GC)
+			}
+			if p.GC.LimitBytes == 0 && p.GC.Percent > cell.DefaultGC.Percent {
+				t.Errorf("%.0f MiB allowed, %s: %s has no limit", bytes/mib, p.name, p.GC)
 			}
 		}
 	}

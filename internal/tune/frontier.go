@@ -2,35 +2,39 @@ package tune
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // curvePercents are the GOGC values of the curve and of the search.
-var curvePercents = []int{10, 15, 25, 35, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, 2400, 3200}
+var curvePercents = []int{10, 25, 50, 100, 200, 400, 800, 1600, 3200}
 
-// limits are values of GOMEMLIMIT from a little above the cliff to the first above the
-// roof, eight per doubling.
-func limits(cliff, roof int64) (out []int64) {
+// steps are the sizes that limits take: two to a doubling, 16, 24, 32, 48, 64 MiB and so
+// on. They do not depend on what was measured, so that two studies of a program choose
+// among the same settings, and are so far apart that noise seldom moves the choice.
+func steps(from, to int64) (out []int64) {
+	for at, unit := int64(4*mib), int64(2*mib); len(out) == 0 || out[len(out)-1] < to; at += unit {
+		if at >= 4*unit {
+			unit *= 2
+		}
+		if at >= from {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// limits are the steps from a little above the cliff to the first above the roof.
+func limits(cliff, roof int64) []int64 {
 	if cliff <= 0 || cliff >= roof {
 		return nil
 	}
-	last := int64(0)
-	for at := leastMargin * float64(cliff); last < roof && len(out) < 200; at *= math.Pow(2, 1.0/8) {
-		last = roundUp(int64(at))
-		out = append(out, last)
-	}
-	return slices.Compact(out)
+	return steps(int64(leastMargin*float64(cliff)), roof)
 }
 
-// roundUp rounds a size up to six significant bits and whole MiB.
-func roundUp(size int64) int64 {
-	unit := max(int64(1)<<max(bits.Len64(uint64(size))-6, 0), mib)
-	return (size + unit - 1) / unit * unit
-}
+// roundUp rounds a size up to a step.
+func roundUp(size int64) int64 { return steps(size, size)[0] }
 
 // roof is the GOMEMLIMIT, in bytes, above which the limit triggers no collection.
 func (m *Model) roof() int64 {

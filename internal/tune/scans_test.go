@@ -65,6 +65,14 @@ func readScan(t *testing.T, name string) (s recordedScan) {
 	return s
 }
 
+// tunable are the runs of a scan under settings among which tune chooses by itself.
+func tunable(s recordedScan) recordedScan {
+	s.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r recordedRun) bool {
+		return r.Limit == 0 && r.GOGC > 100 || r.Limit > 0 && r.GOGC != roomy
+	})
+	return s
+}
+
 // TestCorpusRecord scans the programs that the model is made with, and keeps the runs.
 func TestCorpusRecord(t *testing.T) {
 	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool { return !p.Fits })
@@ -75,7 +83,14 @@ func TestCorpusRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		settings := recordedSettings(first.Metrics[cell.RSSPeak])
+		settings, name := recordedSettings(first.Metrics[cell.RSSPeak]), p.Name
+		if os.Getenv("ISOBAR_CORPUS_UNDER") == "loaded" {
+			name = p.Name + "-loaded"
+			settings = slices.DeleteFunc(settings, func(gc cell.GC) bool {
+				return gc.LimitBytes == 0 && gc.Percent > 400 || gc.LimitBytes > 0 && gc.Percent != roomy
+			})
+			busyLoops(t)
+		}
 		lines := []string{}
 		rng := rand.New(rand.NewPCG(5, 5))
 		for round := range 2 {
@@ -94,7 +109,7 @@ func TestCorpusRecord(t *testing.T) {
 			}
 		}
 		text := fmt.Sprintf("{\"program\": %q, \"what\": %q, \"runs\": [\n%s\n]}\n", p.Name, p.What, strings.Join(lines, ",\n"))
-		if err := os.WriteFile(filepath.Join("testdata", "scans", p.Name+".json"), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("testdata", "scans", name+".json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -31,7 +31,7 @@ func main() {
 		log.Fatal(err)
 	}
 	length := 0
-	for round := range 8 {
+	for round := range 3 {
 		read, err := geojson.UnmarshalFeatureCollection(data)
 		if err != nil {
 			log.Fatal(err)

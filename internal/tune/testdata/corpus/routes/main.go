@@ -27,7 +27,7 @@ func main() {
 		}
 	}
 	sum := 0.0
-	for i := range 6 {
+	for i := range 12 {
 		from := path.DijkstraFrom(simple.Node(i*side+7*i), g)
 		for to := 0; to < side*side; to += 501 {
 			way, length := from.To(int64(to))
