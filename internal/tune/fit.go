@@ -163,6 +163,12 @@ func (f *fit) coefficient(i int) prior {
 	return prior{p.mean + inner(with, f.weights), math.Sqrt(max(left, 0))}
 }
 
+// atMost is what the i-th coefficient hardly exceeds.
+func (f *fit) atMost(i int) float64 {
+	c := f.coefficient(i)
+	return max(c.mean+2*c.deviation, 0)
+}
+
 func inner(a, b []float64) (sum float64) {
 	for i := range a {
 		sum += a[i] * b[i]

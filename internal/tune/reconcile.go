@@ -82,13 +82,13 @@ var kinds = []kind{
 // model about the mean of a setting, relative. Runs that wait for a CPU vary more, but
 // in memory.
 const (
-	noiseGuess  = 0.04
+	noiseGuess  = 0.08
 	modelError  = 0.04
 	gcError     = 0.08
-	peakError   = 0.04
+	peakError   = 0.06
 	goalError   = 0.03
 	chanceError = 0.12 // of a program that collects once
-	memoryNoise = 0.015
+	memoryNoise = 0.02
 	waitNoise   = 4.0
 )
 
@@ -266,15 +266,26 @@ func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
 }
 
 // ratios are CPU and wall time under one setting over those under another, each the mean
-// of many runs, with 90 % intervals.
+// of many runs, with 90 % intervals. No setting saves more than what collections and
+// memory cost under the other.
 func (m *Model) ratios(gc, base cell.GC) (cpu, wall Interval) {
-	ask := func(gc cell.GC, level float64) sample {
-		r := m.expect(gc)
-		return m.askTime(&r, level, m.gc.times(r.seconds, m.askGC(&r, m.waiting, 0)), m.waiting, 0)
+	to, from := m.expect(gc), m.expect(base)
+	seconds := func(r *replay) Interval { return m.gc.times(r.seconds, m.askGC(r, m.waiting, 0)) }
+	some, all := seconds(&to), seconds(&from)
+	ratio := func(f *fit, level float64) Interval {
+		a, b := m.askTime(&to, level, some, m.waiting, 0), m.askTime(&from, level, all, m.waiting, 0)
+		i := f.ratio(a, b)
+		under, _ := f.predict(b)
+		if under <= 0 {
+			return i
+		}
+		saved := f.atMost(1)*all.Hi + f.atMost(2)*max(b.x[2]-a.x[2], 0)
+		i.Lo = max(i.Lo, 1-saved/under)
+		i.Mid = max(i.Mid, i.Lo)
+		i.Hi = max(i.Hi, i.Mid)
+		return i
 	}
-	cpu = m.cpu.ratio(ask(gc, m.cpuLevel), ask(base, m.cpuLevel))
-	wall = m.wall.ratio(ask(gc, m.wallLevel), ask(base, m.wallLevel))
-	return cpu, wall
+	return ratio(&m.cpu, m.cpuLevel), ratio(&m.wall, m.wallLevel)
 }
 
 // strange is from how many times the expected deviation on a figure's runs are said to
