@@ -58,17 +58,25 @@ func (t *tuning) conclude() {
 // live data may grow before it acts.
 const guardMargin = 1.25
 
-// guard is the GOMEMLIMIT that a recommended GOGC above today's comes with: with a higher
-// GOGC memory grows by more than before when live data do, and no run showed that to be
-// safe. It lies above what the runs took, so that it changes nothing that was measured,
-// and above the cliff, so that beyond it collection becomes more frequent and not all that
-// the program does. It is 0 where no guard is needed.
-func (t *tuning) guard(m *Model) int64 {
-	a := t.answer
-	gc := a.Setting.GC
-	if a.Outcome != Recommended || gc.LimitBytes > 0 || t.Base.GC.Percent < 0 || gc.Percent <= t.Base.GC.Percent {
+// Guard is the GOMEMLIMIT that a recommended GOGC above today's comes with, where the runs
+// took so many bytes: with a higher GOGC memory grows by more than before when live data
+// do, and no run showed that to be safe. It lies above what the runs took, so that it
+// changes nothing that was measured. It is 0 where no guard is needed.
+func Guard(gc, today cell.GC, bytes float64) int64 {
+	if gc.LimitBytes > 0 || today.Percent < 0 || gc.Percent <= today.Percent {
 		return 0
 	}
+	return roundUp(int64(guardMargin * bytes))
+}
+
+// guard is that of the answer. It lies above the cliff, too, so that beyond it collection
+// becomes more frequent and not all that the program does.
+func (t *tuning) guard(m *Model) int64 {
+	a := t.answer
+	if a.Outcome != Recommended {
+		return 0
+	}
+	gc := a.Setting.GC
 	r := m.expect(gc)
 	used := r.peak + m.other(r.peak+usualBeyond) // it may be mapped and never touched
 	for _, c := range a.Choices {
@@ -76,7 +84,7 @@ func (t *tuning) guard(m *Model) int64 {
 			used = max(used, c.PeakBytes.Hi)
 		}
 	}
-	return roundUp(int64(max(guardMargin*used, highMargin*float64(m.Cliff()))))
+	return Guard(gc, t.Base.GC, max(used, highMargin/guardMargin*float64(m.Cliff())))
 }
 
 // Applied is the recommended setting with its guard: what to put into force.

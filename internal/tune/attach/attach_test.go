@@ -131,6 +131,25 @@ func TestRunFindsWhatIsBest(t *testing.T) {
 	})
 }
 
+// TestGuardOfAttached: a GOGC above today's comes with a limit above what its blocks took,
+// and the first line sets both.
+func TestGuardOfAttached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		a, err := Run(t.Context(), Config{Server: f, Budget: 3 * time.Minute, Seed: 1, Settings: []cell.GC{{Percent: 200}}})
+		if err != nil || a.Outcome != tune.Recommended {
+			t.Fatal(a, err)
+		}
+		took := a.Choices[0].PeakBytes.Hi
+		if guard := float64(a.GuardBytes); a.Setting.GC.LimitBytes != 0 || guard < 1.25*took || guard > 2*took {
+			t.Errorf("a guard of %.0f MiB, the blocks took %.0f", guard/mib, took/mib)
+		}
+		if want := "set GOGC=200 GOMEMLIMIT=" + cell.FormatBytes(a.GuardBytes); !strings.HasPrefix(a.Headline, want) {
+			t.Errorf("%q, want %q", a.Headline, want)
+		}
+	})
+}
+
 // TestRunResumes keeps every record, and runs again with some of them.
 func TestRunResumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

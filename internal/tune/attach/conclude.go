@@ -79,6 +79,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 		r.Outcome, r.Reason = first.Outcome, first.Reason
 		if first.Outcome == tune.Recommended {
 			r.Setting, r.Gains = first.Setting, first.Gains
+			r.GuardBytes = tune.Guard(r.Setting.GC, r.Base.GC, max(first.PeakBytes.Hi, float64(t.answer.Today.MappedBytes)))
 		}
 	}
 	r.Headline = r.Sentence()
