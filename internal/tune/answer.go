@@ -53,8 +53,14 @@ func less(i Interval, what string) string {
 		way, mid, lo, hi = "more", i.Mid-1, i.Lo-1, i.Hi-1
 	}
 	percent := func(share float64) string { return stat.Distinct(100*share, 0, 0) }
+	if !i.excludes(1) && mid < 0.005 {
+		return fmt.Sprintf("no difference in %s [%s, %s] %%", what, percent(lo), percent(hi))
+	}
 	return fmt.Sprintf("%s %% %s %s [%s, %s]", percent(mid), way, what, percent(lo), percent(hi))
 }
+
+// excludes reports whether the interval lies on one side of v.
+func (i Interval) excludes(v float64) bool { return i.Hi < v || i.Lo > v }
 
 // gain is the measured effect on a metric; its Pairs are 0 if there is none.
 func (c *Choice) gain(metric string) Gain {
@@ -192,7 +198,7 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 	fmt.Fprintln(t, row)
 	for _, c := range r.Choices {
 		row := fmt.Sprintf("  %s\t%s\t%s %sx\t%s\t", c.Name, settingText(c.Setting), bytesText(c.PeakBytes.Mid),
-			stat.Distinct(c.Memory.Mid, 2, 1), ratioText(c.CPU))
+			stat.Distinct(c.Memory.Mid, 2), ratioText(c.CPU))
 		if other {
 			row += ratioText(c.Cost) + "\t"
 		}
@@ -201,10 +207,12 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 	t.Flush()
 }
 
-// ratioText is a ratio with its interval. No figure is rounded onto 1, nor onto another
-// bound that it was held against.
+// ratioText is a ratio with its interval. No figure is rounded onto a bound that it was
+// held against, nor onto 1 where the whole interval lies on one side of it.
 func ratioText(i Interval, bounds ...float64) string {
-	bounds = append(bounds, 1)
+	if i.excludes(1) {
+		bounds = append(bounds, 1)
+	}
 	figure := func(v float64) string { return stat.Distinct(v, 2, bounds...) }
 	return fmt.Sprintf("%sx [%s, %s]", figure(i.Mid), figure(i.Lo), figure(i.Hi))
 }

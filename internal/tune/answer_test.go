@@ -55,6 +55,24 @@ func TestPrintedRatiosAgree(t *testing.T) {
 	}
 }
 
+// TestRatiosAreReadable: what is hardly off 1 is printed as 1.00, where nothing rests on
+// the difference.
+func TestRatiosAreReadable(t *testing.T) {
+	for want, i := range map[string]Interval{
+		"1.00x [0.97, 1.03]":   {1.0001, 0.97, 1.03},
+		"1.00x [1.00, 1.00]":   {0.9999, 0.9998, 1.0001},
+		"0.98x [0.97, 0.9996]": {0.98, 0.97, 0.9996},
+		"1.02x [1.0004, 1.04]": {1.02, 1.0004, 1.04},
+	} {
+		if got := ratioText(i); got != want {
+			t.Errorf("%+v: %s, want %s", i, got, want)
+		}
+	}
+	if got := less(Interval{1.0001, 0.98, 1.03}, "memory"); got != "no difference in memory [-2, 3] %" {
+		t.Error(got)
+	}
+}
+
 func number(t *testing.T, text string) float64 {
 	t.Helper()
 	v, err := strconv.ParseFloat(text, 64)
