@@ -21,7 +21,7 @@ func (l *Loop) turns() {
 		}
 		if l.next == l.filled && !l.fill() {
 			if l.drowse() {
-				l.sleeper.Wait()
+				l.sleeper.Wait() // here and not in drowse: each return after a switch of goroutines is predicted wrongly
 				l.asked = false
 			}
 			continue
