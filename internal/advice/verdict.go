@@ -392,7 +392,7 @@ func typed(t types.Type) string {
 // consumer is the function that the value is an argument of, or "", and whether it is of
 // the packages, so that it can be changed; of several, one that cannot.
 func (k *subject) consumer() (name string, own bool) {
-	for _, c := range consumers(k.s.Value, nil) {
+	for _, c := range consumers(k.s.Value, map[ssa.Value]bool{}) {
 		switch fn := c.StaticCallee(); {
 		case fn != nil:
 			name, own = shortName(fn.String()), fn.Pkg == nil || k.x.has(fn.Pkg.Pkg)
@@ -409,11 +409,11 @@ func (k *subject) consumer() (name string, own bool) {
 }
 
 // consumers are the calls that a value is given to, itself or in the list of last arguments.
-func consumers(v ssa.Value, seen []ssa.Value) (calls []*ssa.CallCommon) {
-	if v == nil || v.Referrers() == nil || slices.Contains(seen, v) {
+func consumers(v ssa.Value, seen map[ssa.Value]bool) (calls []*ssa.CallCommon) {
+	if v == nil || v.Referrers() == nil || seen[v] {
 		return nil
 	}
-	seen = append(seen, v)
+	seen[v] = true
 	for _, use := range *v.Referrers() {
 		switch i := use.(type) {
 		case ssa.CallInstruction:
