@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/advise/life"
 )
 
 // lifetimes has what the package of the test data says of each function: the
@@ -126,6 +128,59 @@ func TestUnseenRoundsAreMany(t *testing.T) {
 		k.known(m.lifetime(c, k.t, k.x))
 		if k.life.kind != died || k.e.Measured == 0 || k.life.many != tt.want {
 			t.Errorf("%s: %+v, want many %v", tt.name, k.life, tt.want)
+		}
+	}
+}
+
+// TestRecursionMakesSeveral: what a function makes before it calls itself lives beside
+// what that call makes, although no look saw both.
+func TestRecursionMakesSeveral(t *testing.T) {
+	at := frame{place: place{"/m/m.go", 7}, function: "example.org/m.F"}
+	again := frame{place: place{"/m/m.go", 9}, function: at.function}
+	top := frame{place: place{"/m/m.go", 20}, function: "example.org/m.G"}
+	for _, tt := range []struct {
+		name    string
+		callers []frame
+		want    bool
+	}{
+		{"called once", []frame{top}, false},
+		{"called by itself", []frame{again, top}, true},
+	} {
+		c := &cause{at: at.place, chains: map[string]*chain{"": {origin: at, frames: tt.callers, made: true}}}
+		m := newSightings()
+		*m.of(kindOf{trailOf("", append([]frame{at}, tt.callers...)), made{size: 16}}) = tally{made: 1, each: 1,
+			by: map[heldBy]int{}}
+		l, objects, ok := m.lifetime(c, &site{}, &explainer{measured: m})
+		if !ok || objects != 1 || l.kind != died || l.in != "m.G" || l.many != tt.want {
+			t.Errorf("%s: %+v of %d objects, %v; want many %v", tt.name, l, objects, ok, tt.want)
+		}
+	}
+}
+
+// TestLeavesOfNothingMade: a size that was looked for and not made has no parts.
+func TestLeavesOfNothingMade(t *testing.T) {
+	at := frame{place: place{"/m/m.go", 7}}
+	m := newSightings()
+	*m.of(kindOf{trailOf("", []frame{at}), made{size: 16}}) = tally{by: map[heldBy]int{}}
+	if got := m.leaves(at.place, 16); len(got) != 0 {
+		t.Errorf("parts %v", got)
+	}
+}
+
+// TestOutgrownIsNotUsedAgain: what append outgrows dies while the result keeps the last
+// array, which nobody may overwrite.
+func TestOutgrownIsNotUsedAgain(t *testing.T) {
+	died, kept := lifetime{kind: died, in: "F", up: 1, part: 0.6}, lifetime{kind: escaped, in: "F", part: 0.4}
+	grows := died
+	grows.mixed, grows.rest = true, []lifetime{kept}
+	for _, tt := range []struct {
+		kind life.Kind
+		want lifeKind
+	}{{life.Append, escaped}, {life.MapGrow, escaped}, {life.Make, grows.kind}} {
+		k := &subject{s: &life.Site{Kind: tt.kind}, life: grows}
+		k.outgrown()
+		if k.life.kind != tt.want || k.life.mixed != (tt.want != escaped) {
+			t.Errorf("%v: %+v", tt.kind, k.life)
 		}
 	}
 }

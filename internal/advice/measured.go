@@ -111,7 +111,7 @@ func (m *sightings) leaves(at place, size int64) map[string]float64 {
 	}
 	parts, all := map[string]float64{}, 0
 	for k, t := range m.trails[trailOf("", []frame{{place: at}})] {
-		if k.size == size {
+		if k.size == size && t.made > 0 {
 			parts[k.leaf] += float64(t.made)
 			all += t.made
 		}
@@ -373,6 +373,7 @@ func (m *sightings) along(x *explainer, c *cause, way *chain, t *site, ends *spr
 	var before spread
 	left, several, top, through := 1.0, false, 0, ""
 	for i, f := range frames {
+		several = several || recurs(frames[:i+1])
 		now := m.sum(trailOf(c.callee, frames[:i+1]), t)
 		if now == nil {
 			continue
@@ -405,6 +406,13 @@ func (m *sightings) along(x *explainer, c *cause, way *chain, t *site, ends *spr
 		ends.add(l, l.part)
 	}
 	return objects, true
+}
+
+// recurs reports whether the last of some frames is of a function that has been entered
+// more than once, each time for what the others still need.
+func recurs(frames []frame) bool {
+	last := len(frames) - 1
+	return slices.ContainsFunc(frames[:last], func(f frame) bool { return f.function == frames[last].function })
 }
 
 func (h heldBy) compare(o heldBy) int {

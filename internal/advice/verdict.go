@@ -47,6 +47,7 @@ var rules = map[life.Kind]func(*subject){
 // judge gives the subject its verdict: by the lifetime of most of its bytes, with what
 // holds of those that somebody keeps, or that nobody does, other than these.
 func (k *subject) judge() {
+	k.outgrown()
 	first := k.as(k.life)
 	*k.e, k.life, k.grows, k.part, k.idle, k.tiny = *first.e, first.life, first.grows, first.part, first.idle, first.tiny
 	for _, l := range first.life.rest {
@@ -59,6 +60,21 @@ func (k *subject) judge() {
 		}
 		break
 	}
+}
+
+// outgrown leaves out what dies of memory that grows, where some of it is kept: these are
+// arrays that became too small, and whoever keeps the last one keeps what they held.
+func (k *subject) outgrown() {
+	dies := func(l lifetime) bool { return l.kind == died }
+	if k.s == nil || !slices.Contains([]life.Kind{life.Append, life.MapGrow, life.Concat}, k.s.Kind) || !k.life.mixed {
+		return
+	}
+	all := slices.DeleteFunc(append([]lifetime{k.life}, k.life.rest...), dies)
+	if len(all) == 0 {
+		return
+	}
+	k.life = all[0]
+	k.life.mixed, k.life.rest = false, all[1:]
 }
 
 // as is the subject, judged as if its memory lived that long. Where others decide whether
