@@ -52,6 +52,11 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 	}
 	defer p.Close()
 	r, err := read(ctx, fmt.Sprintf("process %d", pid), p, source(p), c)
+	if err == nil {
+		// What is not copied, as types are, was read from the process afterwards: its
+		// memory must have been there until now.
+		err = p.Read([]target.Range{{Addr: p.Maps[0].Start, Data: make([]byte, 1)}})
+	}
 	if err != nil {
 		if gone := p.Same(); gone != nil && !errors.Is(err, context.Canceled) {
 			return nil, gone
@@ -59,8 +64,9 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 		if errors.Is(err, layout.ErrUnknown) {
 			err = fmt.Errorf("%w; --ledger says where its resident memory is, but for the heap's", err)
 		}
+		return nil, err
 	}
-	return r, err
+	return r, nil
 }
 
 func source(p *target.Process) image.Source {
