@@ -135,13 +135,13 @@ func (k *subject) conditions() {
 	switch {
 	case k.grows || k.part:
 	case k.doubtful != nil:
-		k.e.Condition, k.e.Decides = "if nothing that no benchmark runs keeps it: "+k.doubtful.String(), k.doubtful.where
+		k.e.Condition, k.e.Decides = "unless code that no benchmark runs keeps it: "+k.doubtful.String(), k.doubtful.where
 	case k.life.mixed:
 		k.e.Condition = "only where nobody keeps it"
 	case k.life.up > 0 && k.life.beside != "":
-		k.e.Condition = "if no other caller of " + k.life.beside + " keeps it"
+		k.e.Condition = "unless another caller of " + k.life.beside + ", or code that no benchmark runs, keeps it"
 	case k.life.up > 0 && k.e.Condition == "":
-		k.e.Condition = "if nothing that no benchmark runs keeps it"
+		k.e.Condition = "unless code that no benchmark runs keeps it"
 	}
 }
 
@@ -234,7 +234,7 @@ func (k *subject) object() {
 		thing = "variable " + k.e.What
 	}
 	if k.s.Kind == life.Variable && k.doubtful != nil {
-		k.change("", "only what no benchmark runs needs it on the heap: copy it to a variable of its own there")
+		k.change("", "only code that no benchmark runs needs it on the heap: copy it to a variable of its own there")
 		return
 	}
 	// what its fields refer to may have been handed out, so it is not used again

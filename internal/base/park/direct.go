@@ -10,7 +10,8 @@ import "unsafe" // for go:linkname and the signature of gopark
 // freed. The number of a reason may change: the build tags name the versions of
 // Go that were looked at, and TestReason looks again.
 
-const direct = true
+// Direct says whether a sleeper parks without the channel, unless it selects.
+const Direct = true
 
 // reasonSleep is waitReasonSleep: synctest takes the goroutine for durably
 // blocked, and the profile of leaked goroutines looks for no channel.

@@ -2,7 +2,8 @@
 
 package park
 
-const direct = false
+// Direct says whether a sleeper parks without the channel, unless it selects.
+const Direct = false
 
 func (s *Sleeper) park() { panic("park: a sleep without the channel") }
 func ready(uintptr)      { panic("park: a sleep without the channel") }

@@ -53,7 +53,7 @@ func (s *Sleeper) Sleeps() (n uint64, asleep bool) {
 // selects, its wake-up comes over C.
 func (s *Sleeper) Announce(selects bool) {
 	v := (s.word.Load()/one+1)*one | announced
-	if selects || !direct {
+	if selects || !Direct {
 		v |= channel
 	}
 	s.word.Store(v)

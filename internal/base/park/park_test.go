@@ -53,7 +53,7 @@ func TestWake(t *testing.T) {
 // is that of this version of Go.
 func TestReason(t *testing.T) {
 	s, want := made(), " [sleep]:"
-	if !direct {
+	if !Direct {
 		want = " [chan receive]:"
 	}
 	id := make(chan []byte)
