@@ -352,6 +352,7 @@ func BenchmarkWrk(b *testing.B) {
 				}
 				b.ReportMetric(float64(elapsed.Nanoseconds())/float64(requests), "ns/op")
 				b.ReportMetric(float64(requests)/elapsed.Seconds(), "req/s")
+				b.ReportMetric(float64(after.User-before.User)/float64(requests), "user-ns/req")
 				b.ReportMetric(float64(after.User+after.System-before.User-before.System)/float64(requests), "cpu-ns/req")
 				b.ReportMetric(float64(after.Allocs-before.Allocs)/float64(requests), "allocs/op")
 				b.ReportMetric(float64(after.Bytes-before.Bytes)/float64(requests), "B/op")
