@@ -59,6 +59,23 @@ func (m *Model) expect(gc cell.GC) replay {
 	return sum
 }
 
+// needs is what the heap and what else counts to a GOMEMLIMIT take under a setting, in
+// bytes, where collections keep up. How fast they are does not matter, so that it is the
+// same on a busy machine, where heaps outgrow their goals.
+func (m *Model) needs(gc cell.GC) float64 {
+	var peaks weighted
+	for _, p := range m.replays() {
+		top := 0.0
+		for _, s := range p.streams {
+			s.floating *= 1 - p.Waiting
+			top = max(top, s.run(gc, m.other(float64(gc.LimitBytes)), nil).peak)
+		}
+		peaks.add(p.weight(), top, 0)
+	}
+	peak := peaks.mean()
+	return peak + m.other(peak+usualBeyond)
+}
+
 // weighted are the sums that a weighted mean comes from, of values that each
 // have a spread of their own.
 type weighted struct{ n, weights, sum, square, own float64 }

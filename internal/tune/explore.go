@@ -18,9 +18,10 @@ const (
 	twice = 2.0
 	// leastMargin is how far a memory limit must be above the cliff.
 	leastMargin = 1.15
-	// roomy is the GOGC that goes with a limit.
-	roomy = 800
-	// sameMemory is by how much "the same memory" may be more, and lessMemory below
+	// roomy is the GOGC that goes with a limit, at least, and in times today's: twice
+	// today's memory is never out of its reach.
+	roomy, roomier = 800, 8
+	// sameMemory is by how much "the same memory", or twice, may be more, and lessMemory below
 	// which share memory is less.
 	sameMemory, lessMemory = 1.02, 0.95
 )
@@ -41,8 +42,7 @@ type pick struct {
 }
 
 // candidates are the settings to predict: those that were given, or every GOGC, and each
-// GOMEMLIMIT with a GOGC that lets the heap grow up to it, and with GOGC off. By limit,
-// and then by GOGC.
+// GOMEMLIMIT with a GOGC that lets the heap grow up to it. By limit, and then by GOGC.
 func (t *tuning) candidates(m *Model) []cell.GC {
 	if len(t.Settings) > 0 {
 		return t.Settings
@@ -52,9 +52,9 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 		out = append(out, setting(percent, 0))
 	}
 	out = append(out, t.Base.GC)
-	bound, _ := t.memory(m)
-	for _, limit := range limits(m.Cliff(), min(m.roof(), int64(1.2*bound))) {
-		out = append(out, setting(roomy, limit), setting(-1, limit))
+	most := cmp.Or(t.MaxPeakBytes, twice*m.needs(t.Base.GC))
+	for _, limit := range limits(m.Cliff(), min(m.roof(), int64(1.2*most))) {
+		out = append(out, setting(t.roomy(), limit))
 	}
 	slices.SortStableFunc(out, func(a, b cell.GC) int {
 		return cmp.Or(cmp.Compare(a.LimitBytes, b.LimitBytes), cmp.Compare(uint(a.Percent), uint(b.Percent)))
@@ -63,17 +63,27 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 		func(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == b.LimitBytes })
 }
 
-// memory is how much the fastest choice may occupy, in bytes, and whether the user
-// gave that bound.
-func (t *tuning) memory(m *Model) (bytes float64, given bool) {
-	bytes, given = t.MaxPeakBytes, t.MaxPeakBytes > 0
-	if !given {
-		bytes = twice * m.Expect(t.Base.GC).PeakBytes.Mid
+// roomy is the GOGC that goes with a limit.
+func (t *tuning) roomy() int {
+	if t.Base.GC.Percent < 0 {
+		return -1
 	}
-	if t.MemoryBytes > 0 { // leave room for an error of the prediction
-		bytes = min(bytes, 0.8*float64(t.MemoryBytes))
+	return max(roomy, roomier*t.Base.GC.Percent)
+}
+
+// allowed reports whether a setting keeps to the memory that the user allows, or takes at
+// most twice what today's needs.
+func (t *tuning) allowed(p *Prediction) bool {
+	peak := p.PeakBytes
+	switch { // with room for an error of the prediction
+	case t.MemoryBytes > 0 && peak.Mid > 0.8*float64(t.MemoryBytes):
+		return false
+	case t.MaxPeakBytes == 0:
+		return p.needs <= twice && p.memory <= 0.95*twice
+	case p.Measured == nil:
+		return peak.Mid > 0 && peak.Hi <= t.MaxPeakBytes
 	}
-	return bytes, given
+	return peak.Mid <= t.MaxPeakBytes
 }
 
 // expect is what a setting does, and how that compares with the baseline: what shifts
@@ -84,6 +94,9 @@ func (t *tuning) expect(m *Model, gc cell.GC) Prediction {
 	if t.Objective != Wall && (t.Objective != Throughput || isServed(t.Base)) {
 		p.cost = p.cpu
 	}
+	p.memory = p.PeakBytes.Mid / m.Expect(t.Base.GC).PeakBytes.Mid
+	p.needs = m.needs(gc) / m.needs(t.Base.GC)
+	p.work = m.expect(gc).seconds / max(m.expect(t.Base.GC).seconds, 1e-9)
 	return p
 }
 
@@ -98,67 +111,60 @@ func (t *tuning) usable(p *Prediction, cliff int64) bool {
 		t.doubted):
 		return false
 	}
-	return p.PeakBytes.Mid > 0 && p.runs()
+	return p.runs()
 }
 
 // runs reports whether the program is expected to run well enough to compare it.
 func (p *Prediction) runs() bool { return !p.crawls && p.cost.Mid > 0 && p.cpu.Mid > 0 }
 
-// pick chooses a setting for each name, where one is expected to do what the name says.
-// The first is for the objective, or comes closest to that.
+// pick chooses a setting for each name. The first is for the objective.
+//
+// Counts decide which: what is live, what the collector marks, and how often. They are
+// about the same on a quiet and on a busy machine. Times only exclude what the model
+// expects to be slower than others.
 func (t *tuning) pick(m *Model, all []Prediction) []pick {
-	base := t.expect(m, t.Base.GC)
-	bound, given := t.memory(m)
 	cliff := m.Cliff()
 	t.doubted = len(m.doubts)
 	var usable []Prediction
 	for _, p := range all {
 		// Without a limit GOGC is not raised: a limit takes the same memory, and bounds it.
 		raised := p.GC.LimitBytes == 0 && percent(p.GC) > percent(t.Base.GC) && len(t.Settings) == 0
-		if t.usable(&p, cliff) && !raised {
+		if t.usable(&p, cliff) && t.allowed(&p) && p.GC != t.Base.GC && !raised {
 			usable = append(usable, p)
 		}
 	}
 	cost := func(p *Prediction) float64 { return p.cost.Mid }
-	cpu := func(p *Prediction) float64 { return p.cpu.Mid }
-	peak := func(p *Prediction) float64 { return p.PeakBytes.Mid }
+	needs := func(p *Prediction) float64 { return p.needs }
+	work := func(p *Prediction) float64 { return p.work }
 	lowest := func(p *Prediction) float64 { return percent(p.GC) + float64(p.GC.LimitBytes)/(1<<62) }
-	within := func(p *Prediction) bool {
-		if given && p.Measured == nil {
-			return p.PeakBytes.Hi <= bound
-		}
-		return peak(p) <= bound
-	}
-	broken := given && peak(&base) > bound
-	// of returns, of those within the tolerance of the least figure, the one of least
-	// memory, and of those that take as much the one of the lowest GOGC and then limit.
+	// of returns, of those within the tolerance of the least figure, the one that needs
+	// least memory, and of those that need as much the one of the lowest GOGC and then limit.
 	of := func(name string, figure func(*Prediction) float64, may func(*Prediction) bool) *pick {
 		p := least(usable, figure, may)
 		if p == nil {
 			return nil
 		}
-		most := figure(p) * (1 + t.Tolerance)
+		most := figure(p) + t.Tolerance
 		good := func(p *Prediction) bool { return may(p) && figure(p) <= most }
-		p = least(usable, peak, good)
-		memory := sameMemory * peak(p)
-		p = least(usable, lowest, func(p *Prediction) bool { return good(p) && peak(p) <= memory })
+		p = least(usable, needs, good)
+		memory := sameMemory * p.needs
+		p = least(usable, lowest, func(p *Prediction) bool { return good(p) && p.needs <= memory })
 		return &pick{name, *p}
 	}
-	chosen := []*pick{
-		of(Fastest, cost, func(p *Prediction) bool {
-			return within(p) && (broken || cost(p) <= cost(&base)*(1-t.Tolerance))
-		}),
-		of(SameMemory, cpu, func(p *Prediction) bool {
-			return within(p) && peak(p) <= sameMemory*peak(&base) && cpu(p) < cpu(&base)*(1-t.Tolerance)
-		}),
-		of(LeastMemory, peak, func(p *Prediction) bool {
-			return within(p) && peak(p) < lessMemory*peak(&base) && cpu(p) <= cpu(&base)*(1+t.Tolerance)
-		}),
+	var cheapest float64
+	if p := least(usable, cost, func(*Prediction) bool { return true }); p != nil {
+		cheapest = p.cost.Mid
 	}
-	figure := cost
+	chosen := []*pick{
+		of(Fastest, work, func(p *Prediction) bool { return p.cost.Mid <= cheapest+slack }),
+		of(SameMemory, work, func(p *Prediction) bool { return p.needs <= sameMemory && p.work < 1 && p.cpu.Mid < 1-t.Tolerance }),
+		of(LeastMemory, needs, func(p *Prediction) bool { return p.needs < lessMemory && p.work <= 1 }),
+	}
 	if t.Objective == RSS {
+		if chosen[2] == nil { // the one that comes closest
+			chosen[2] = of(LeastMemory, work, func(p *Prediction) bool { return p.needs < 1 })
+		}
 		chosen[0], chosen[2] = chosen[2], chosen[0]
-		figure = cpu
 	}
 	var out []pick
 	for _, p := range chosen {
@@ -166,18 +172,7 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 			out = append(out, *p)
 		}
 	}
-	if chosen[0] != nil {
-		return out
-	}
-	// Nothing is expected to gain: fresh runs of what comes closest must show it.
-	closest := of(t.ownName(), figure, func(p *Prediction) bool {
-		known := p.GC == t.Base.GC || slices.ContainsFunc(out, func(o pick) bool { return o.GC == p.GC })
-		return !known && within(p) && (t.Objective != RSS || peak(p) < peak(&base))
-	})
-	if closest == nil {
-		return out
-	}
-	return slices.Insert(out, 0, *closest)
+	return out
 }
 
 // ownName is the name of the choice that is about the objective.
@@ -326,7 +321,6 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 		return p.GC.LimitBytes == 0 && p.GC.Percent > 0 && differs(p.GC.Percent, base, 0.4) && differs(p.GC.Percent, own, 0.9)
 	}
 	if e.model != nil {
-		bound, _ := t.memory(e.model)
 		cost := func(p *Prediction) float64 { return p.cost.Mid }
 		peak := func(p *Prediction) float64 { return p.PeakBytes.Mid }
 		order := cost
@@ -335,7 +329,7 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 		}
 		if p := least(e.all, order, func(p *Prediction) bool {
 			known := p.runs() && peak(p) > 0
-			return known && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && peak(p) <= bound
+			return known && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && t.allowed(p)
 		}); p != nil {
 			return p.GC
 		}

@@ -65,7 +65,7 @@ func TestWholeFrontier(t *testing.T) {
 			}
 		}
 	}
-	if capped < 8 {
+	if capped < 4 {
 		t.Errorf("%d settings with a limit", capped)
 	}
 	for i, p := range r.Frontier[1:] {

@@ -40,6 +40,9 @@ type Prediction struct {
 	// cost and cpu are the objective and CPU time over the baseline's, as the choice
 	// needs them.
 	cost, cpu Interval
+	// memory is peak memory, work what collections cost and needs the memory that they keep
+	// to, as counted; over the baseline's.
+	memory, work, needs float64
 }
 
 const (

@@ -231,9 +231,8 @@ func (t *tuning) leave(e explored) {
 	case given > 0 && e.model.Expect(t.Base.GC).PeakBytes.Mid > given:
 		a.Reason = "no setting keeps within the memory allowed: allow more, or reduce what is live"
 	default:
-		bound, _ := t.memory(e.model)
-		a.Reason = fmt.Sprintf("after %d runs no other setting is expected to run well in up to %s, so none was compared: "+
-			"allow more memory (--max-rss), or name candidates (--gogc)", a.Runs, bytesText(bound))
+		a.Reason = fmt.Sprintf("after %d runs no other setting is expected to run well in the memory allowed, so none was "+
+			"compared: allow more (--max-rss; without it, twice today's), or name candidates (--gogc)", a.Runs)
 	}
 }
 
@@ -301,6 +300,8 @@ func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
 	switch {
 	case cost.Pairs == 0:
 		out.Reason = "it did not run in the fresh rounds"
+	case t.MaxPeakBytes == 0 && memory.Ratio > twice*sameMemory:
+		out.Reason = fmt.Sprintf("it took %.2f times today's memory, and twice is allowed: --max-rss", memory.Ratio)
 	case name == Fastest:
 		out.Outcome, out.Reason = verdict(t.Tolerance, cost)
 	case name == SameMemory && memory.Ratio > 1+slack:

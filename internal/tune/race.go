@@ -62,13 +62,12 @@ func (t *tuning) race(e explored, runs int) (cell.Config, Prediction, error) {
 // racers are the settings that race: the baseline, and of the candidates that
 // keep within the memory allowed as many as the runs suffice for.
 func (t *tuning) racers(e explored, runs int) []*racer {
-	bound, _ := t.memory(e.model)
 	cliff := e.model.Cliff()
 	var feasible []Prediction
 	for _, p := range e.all {
 		// A limit helps only where memory is bounded; elsewhere GOGC does the same.
 		limited := p.GC.LimitBytes > 0 && len(t.Settings) == 0 && t.MaxPeakBytes == 0
-		if p.GC != t.Base.GC && !limited && t.usable(&p, cliff) && p.PeakBytes.Mid <= bound {
+		if p.GC != t.Base.GC && !limited && t.usable(&p, cliff) && t.allowed(&p) {
 			feasible = append(feasible, p)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // raced tunes a simulated server whose 99th percentile is given by the setting.
@@ -107,6 +108,38 @@ func TestBoundOfMemory(t *testing.T) {
 		if limit := c.Setting.GC.LimitBytes; limit > 0 && float64(limit) < leastMargin*float64(r.CliffBytes) {
 			t.Errorf("%s: a limit of %d MiB beside a cliff of %d", c.Name, limit/mib, r.CliffBytes/mib)
 		}
+	}
+}
+
+// TestTwiceIsHeld: a first run under today's setting that took nearly twice as much as
+// others does not raise what the answer may take, and a choice that took more in the
+// fresh pairs is no answer.
+func TestTwiceIsHeld(t *testing.T) {
+	for trial := range uint64(5) {
+		rng := rand.New(rand.NewPCG(trial, 8))
+		p := newSimulated(rng, false)
+		_, today, _ := p.exact(cell.DefaultGC)
+		runs := 0
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU}
+		r, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) {
+			rec := p.record(c, 0.03, rng)
+			if runs++; runs == 1 {
+				rec.Set(cell.RSSPeak, 1.9*rec.Metrics[cell.RSSPeak])
+			}
+			return rec, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, peak, _ := p.exact(r.Setting.GC); peak > 2.1*today {
+			t.Errorf("trial %d: %s takes %.2f times today's memory", trial, r.Setting.GC, peak/today)
+		}
+	}
+	u := newTuning(Config{Objective: CPU}, nil)
+	better := stat.Comparison{Pairs: 8, Ratio: 0.8, Lo: 0.7, Hi: 0.9, Verdict: stat.Better}
+	r := compared{by: map[string]stat.Comparison{costMetric: better, cell.TotalCPU: better, cell.RSSPeak: {Pairs: 8, Ratio: 2.8}}}
+	if c := u.choice(Fastest, cell.Config{}, r); c.Outcome != Inconclusive || !strings.Contains(c.Reason, "2.80 times") {
+		t.Errorf("a choice of 2.8 times the memory: %s, %s", c.Outcome, c.Reason)
 	}
 }
 

@@ -79,17 +79,19 @@ var kinds = []kind{
 }
 
 // Standard deviations before any run: of a run about others of its setting, and of the
-// model about the mean of a setting, relative. Runs that wait for a CPU vary more, but
-// in memory.
+// model about the mean of a setting, relative. Where runs wait for a CPU, wall time varies
+// more, and so do what gctrace accounts to collections and heaps that no limit holds: CPU
+// time does not.
 const (
 	noiseGuess  = 0.08
-	modelError  = 0.04
+	modelError  = 0.02
 	gcError     = 0.08
 	peakError   = 0.06
 	goalError   = 0.03
 	chanceError = 0.12 // of a program that collects once
 	memoryNoise = 0.02
 	waitNoise   = 4.0
+	outgrowing  = 0.18 // of peak memory, where a run always waits
 )
 
 // What is known of factors before any run, of how they change with each doubling away
@@ -118,17 +120,19 @@ func (m *Model) question(r *replay, is, was, waiting, off, noise float64) sample
 }
 
 func (m *Model) askGC(r *replay, waiting, more float64) sample {
-	noise := math.Hypot(m.noise*(1+waitNoise*waiting), m.spread/math.Sqrt(max(float64(r.cycles), 1)))
+	noise := math.Hypot(m.waits(waiting), m.spread/math.Sqrt(max(float64(r.cycles), 1)))
 	return m.question(r, r.seconds, m.first.seconds, more, gcError, noise)
 }
 
-func (m *Model) askPeak(r *replay, limit int64) sample {
+func (m *Model) askPeak(r *replay, limit int64, waiting float64) sample {
 	is := m.resident(r)
-	s := m.question(r, is, m.resident(&m.first), 0, peakError, math.Hypot(memoryNoise, heapOverhead*r.peakSpread/is))
+	noise := math.Hypot(memoryNoise, heapOverhead*r.peakSpread/is)
 	if limit > 0 && is > binding*float64(limit) {
+		s := m.question(r, is, m.resident(&m.first), 0, peakError, noise)
 		s.x[2] = mib / is
+		return s
 	}
-	return s
+	return m.question(r, is, m.resident(&m.first), 0, peakError, math.Hypot(noise, outgrowing*waiting))
 }
 
 // binding is the share of a limit from which on memory is what the limit says.
@@ -138,14 +142,17 @@ func (m *Model) askGoal(r *replay) sample {
 	return m.question(r, r.goal, m.first.goal, 0, goalError, math.Hypot(memoryNoise, r.goalSpread/max(r.goal, 1)))
 }
 
-// askTime is what a fit of times is asked. level is their median, and seconds what
-// collections take.
-func (m *Model) askTime(r *replay, level float64, seconds Interval, waiting, more float64) sample {
-	s := m.question(r, 1, 1, 0, 0, level*m.noise*(1+waitNoise*waiting))
+// askTime is what a fit of times is asked. level is their median, noise that of a run, and
+// seconds what collections take.
+func (m *Model) askTime(r *replay, level, noise float64, seconds Interval, more float64) sample {
+	s := m.question(r, 1, 1, 0, 0, level*noise)
 	s.error = math.Hypot(modelError*level, secondCosts*(seconds.Hi-seconds.Mid)/2)
 	s.x = vector{1, seconds.Mid, m.resident(r), level * more}
 	return s
 }
+
+// waits is by how much wall time and collections vary between runs that wait for such a share.
+func (m *Model) waits(waiting float64) float64 { return m.noise * (1 + waitNoise*waiting) }
 
 // times is a figure of the replay with the factor that a fit expects.
 func (f *fit) times(figure float64, s sample) Interval {
@@ -174,7 +181,7 @@ func (m *Model) learn() {
 	for _, p := range m.pilots {
 		r := replays[p.GC]
 		add(&gcs, p.GCSeconds, r.seconds, m.askGC(r, p.Waiting, p.Waiting-m.waiting))
-		add(&peaks, p.PeakBytes, m.resident(r), m.askPeak(r, p.GC.LimitBytes))
+		add(&peaks, p.PeakBytes, m.resident(r), m.askPeak(r, p.GC.LimitBytes, p.Waiting))
 		add(&goals, p.MeanGoalBytes, r.goal, m.askGoal(r))
 		cpus, walls = append(cpus, p.CPU), append(walls, p.Wall)
 	}
@@ -186,8 +193,8 @@ func (m *Model) learn() {
 		r := replays[p.GC]
 		seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting, 0))
 		more := p.Waiting - m.waiting
-		cpu = append(cpu, observation{m.askTime(r, m.cpuLevel, seconds, p.Waiting, more), p.CPU})
-		wall = append(wall, observation{m.askTime(r, m.wallLevel, seconds, p.Waiting, more), p.Wall})
+		cpu = append(cpu, observation{m.askTime(r, m.cpuLevel, m.noise, seconds, more), p.CPU})
+		wall = append(wall, observation{m.askTime(r, m.wallLevel, m.waits(p.Waiting), seconds, more), p.Wall})
 		procs = max(procs, float64(p.Procs))
 	}
 	priors := func(level, over, bytesOver, waits float64) [terms]prior {
@@ -222,7 +229,7 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 			p.Measured = &s
 		}
 	}
-	p.PeakBytes = m.peak.times(m.resident(&r), m.askPeak(&r, gc.LimitBytes))
+	p.PeakBytes = m.peak.times(m.resident(&r), m.askPeak(&r, gc.LimitBytes, m.waiting))
 	p.GoalBytes = m.goal.times(r.goal, m.askGoal(&r))
 	p.crawls = m.expectTimes(&p, &r)
 	m.doubtSetting(&p, r)
@@ -246,11 +253,11 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 // the program would crawl.
 func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
 	seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting, 0))
-	time := func(f *fit, level float64) Interval {
-		mid, half := f.predict(m.askTime(r, level, seconds, m.waiting, 0))
+	time := func(f *fit, level, noise float64) Interval {
+		mid, half := f.predict(m.askTime(r, level, noise, seconds, 0))
 		return Interval{max(mid, 0), max(mid-half, 0), max(mid+half, 0)}
 	}
-	p.CPU = time(&m.cpu, m.cpuLevel)
+	p.CPU = time(&m.cpu, m.cpuLevel, m.noise)
 	if r.starving {
 		p.Doubts = append(p.Doubts, "the memory limit leaves no room above what is live")
 	}
@@ -259,7 +266,7 @@ func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
 		// The limiter leaves the program half of the time and lets the heap grow.
 		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances")
 	}
-	p.Wall = time(&m.wall, m.wallLevel)
+	p.Wall = time(&m.wall, m.wallLevel, m.waits(m.waiting))
 	share := func(v float64) float64 { return min(v/max(p.CPU.Mid, v, 1e-9), 1) }
 	p.GCShare = Interval{share(seconds.Mid), max(share(seconds.Lo)-0.003, 0), min(share(seconds.Hi)+0.003, 1)}
 	return crawls
@@ -272,8 +279,8 @@ func (m *Model) ratios(gc, base cell.GC) (cpu, wall Interval) {
 	to, from := m.expect(gc), m.expect(base)
 	seconds := func(r *replay) Interval { return m.gc.times(r.seconds, m.askGC(r, m.waiting, 0)) }
 	some, all := seconds(&to), seconds(&from)
-	ratio := func(f *fit, level float64) Interval {
-		a, b := m.askTime(&to, level, some, m.waiting, 0), m.askTime(&from, level, all, m.waiting, 0)
+	ratio := func(f *fit, level float64) Interval { // of means: the noise of a run does not matter
+		a, b := m.askTime(&to, level, 0, some, 0), m.askTime(&from, level, 0, all, 0)
 		i := f.ratio(a, b)
 		under, _ := f.predict(b)
 		if under <= 0 {

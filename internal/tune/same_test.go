@@ -3,6 +3,7 @@ package tune
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
@@ -14,6 +15,7 @@ import (
 func tuneUnder(t *testing.T, p simulated, seed uint64, noise, wait float64) cell.GC {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 77))
+	p.life.floating *= 1 + wait // marking takes longer, while the program allocates
 	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: 1, Budget: 1e15}
 	r, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) {
 		rec := p.record(c, noise, rng)
@@ -52,32 +54,52 @@ func TestSameAnswer(t *testing.T) {
 	}
 }
 
-// TestSameAnswerOfRecords tunes by recorded runs of the machine on its own and beside two
-// busy loops, and wants the same setting whichever runs are drawn: always in three of the
-// four programs, and never another step than the next in the fourth, whose peak memory at
-// today's setting differs by a third from run to run.
+// spent are programs that judged tune once; their recorded runs helped to make it since.
+var spent = []string{"repository", "routes", "statements", "schema", "regions", "shelf", "rules", "search"}
+
+// TestSameAnswerOfRecords tunes by recorded runs of twelve programs, of the machine on its
+// own and beside two busy loops, and wants the same setting, to leave today's included,
+// whichever runs are drawn. Where a program differs it is in what can be proven, or a
+// neighbouring step: two programs gain 2 to 6 % in runs that scatter by as much, and the
+// memory of another at today's setting differs by a third from run to run.
 func TestSameAnswerOfRecords(t *testing.T) {
-	const seeds = 4
-	agree := 0
+	const seeds = 6
+	names := slices.Clone(spent)
 	for _, p := range corpus {
-		if !p.Fits {
-			continue
-		}
-		answers := map[string]int{}
-		for _, name := range []string{p.Name, p.Name + "-loaded"} {
-			for seed := range uint64(seeds) {
-				answers[settingText(tuneScan(t, tunable(readScan(t, name)), seed).Tuned.Setting)]++
-			}
-		}
-		t.Logf("%s: %v", p.Name, answers)
-		if len(answers) == 1 {
-			agree++
-		}
-		if len(answers) > 2 {
-			t.Errorf("%s has %d answers in %d studies: %v", p.Name, len(answers), 2*seeds, answers)
+		if p.Fits {
+			names = append(names, p.Name)
 		}
 	}
-	if agree < 3 {
-		t.Errorf("the same answer quiet and loaded in %d of 4 programs", agree)
+	same := 0.0
+	for _, name := range names {
+		var answers [2]map[string]float64
+		settings := map[string]bool{} // but today's
+		for i, suffix := range []string{"", "-loaded"} {
+			answers[i] = map[string]float64{}
+			for seed := range uint64(seeds) {
+				a := tuneScan(t, tunable(readScan(t, name+suffix)), seed).Tuned
+				answers[i][settingText(a.Setting)]++
+				settings[settingText(a.Setting)] = a.Setting.Key() != a.Base.Key()
+			}
+		}
+		agree := 0.0
+		for setting, n := range answers[0] {
+			agree += n * answers[1][setting] / (seeds * seeds)
+		}
+		t.Logf("%s: %.2f, quiet %v, loaded %v", name, agree, answers[0], answers[1])
+		same += agree / float64(len(names))
+		chosen := 0
+		for _, is := range settings {
+			if is {
+				chosen++
+			}
+		}
+		if chosen > 2 {
+			t.Errorf("%s is given %d settings: %v", name, chosen, answers)
+		}
+	}
+	t.Logf("the same answer with probability %.2f", same)
+	if same < 0.7 {
+		t.Errorf("the same answer quiet and loaded with probability %.2f", same)
 	}
 }
