@@ -22,9 +22,10 @@ if [ ! -e "$dir/ready" ]; then
 	cp -r "$repo"/internal/tune/testdata/corpus/* .
 	[ -e go.mod ] || go mod init corpus
 	go get cuelang.org/go@v0.17.1 github.com/beevik/etree@v1.8.1 github.com/itchyny/gojq@v0.12.20 \
-		github.com/go-git/go-git/v5@v5.19.3 gonum.org/v1/gonum@v0.17.0 github.com/paulmach/orb@v0.14.0 \
-		github.com/xwb1989/sqlparser@v0.0.0-20180606152119-120387863bf2 github.com/bufbuild/protocompile@v0.14.1 \
-		github.com/graphql-go/graphql@v0.8.1 github.com/google/cel-go@v0.31.0 github.com/blevesearch/bleve/v2@v2.6.3
+		github.com/corentings/chess/v2@v2.3.2 github.com/jhillyerd/enmime@v1.3.0 github.com/parquet-go/parquet-go@v0.32.0 \
+		github.com/arran4/golang-ical@v0.3.4 github.com/teambition/rrule-go@v1.8.2 github.com/jdkato/prose/v2@v2.0.0 \
+		github.com/casbin/casbin/v2@v2.135.0 github.com/santhosh-tekuri/jsonschema/v6@v6.0.3 \
+		github.com/microcosm-cc/bluemonday@v1.0.27
 	go build -mod=mod -o "$dir/bin/" ./...
 	awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) { if (i) printf ",\n"
 		printf "{\"id\":%d,\"buyer\":\"buyer %d\",\"lines\":[", i, i % 997

@@ -22,8 +22,8 @@ type corpusProgram struct {
 	Command string
 	URL     string // of a server
 	// Fits says that the model was made with the program: its recorded runs are in
-	// testdata/scans. The others only judge: they were chosen before the model, and it ran
-	// once for each after it was settled.
+	// testdata/scans. The others only judge: they were chosen before any of them ran, and
+	// each is judged once after the model was settled.
 	Fits bool
 	Pod  bool // it is also judged in a pod
 }
@@ -33,15 +33,15 @@ var corpus = []corpusProgram{
 	{Name: "query", Fits: true, What: "gojq: orders grouped and summed, 30 times", Command: `exec $D/bin/query $D/orders.json`},
 	{Name: "cue", Fits: true, What: "cue: a configuration of 4,000 services checked against a schema", Command: `exec $D/bin/cue`},
 	{Name: "invoice", Fits: true, What: "etree: an XML document read, changed and written, eight times", Command: `exec $D/bin/invoice`},
-	{Name: "repository", What: "go-git: a repository in memory, 40 commits of 12 files and their differences", Command: `exec $D/bin/repository`},
-	{Name: "routes", What: "gonum: shortest paths on a grid of 12,100 crossings", Command: `exec $D/bin/routes`},
-	{Name: "statements", Pod: true, What: "sqlparser: 3,000 statements parsed and printed, some kept", Command: `exec $D/bin/statements`},
-	{Name: "schema", What: "protocompile: 1,440 messages in 12 files compiled", Command: `exec $D/bin/schema`},
-	{Name: "regions", What: "orb: 700 shapes read from GeoJSON, simplified, clipped and written, 3 times", Command: `exec $D/bin/regions`},
-	{Name: "shelf", Pod: true, What: "graphql-go: a server of 40 books a query", Command: `exec $D/bin/shelf 127.0.0.1:18491`, URL: "http://127.0.0.1:18491/query"},
-	{Name: "rules", What: "cel-go: a server that compiles an expression and applies it to 250 orders", Command: `exec $D/bin/rules 127.0.0.1:18492`,
-		URL: "http://127.0.0.1:18492/decide"},
-	{Name: "search", What: "bleve: a server that searches 300 texts", Command: `exec $D/bin/search 127.0.0.1:18493`, URL: "http://127.0.0.1:18493/search"},
+	{Name: "games", Pod: true, What: "chess: 25 games played at random, written and read", Command: `exec $D/bin/games`},
+	{Name: "letters", What: "enmime: 200 e-mails with attachments written and read, some kept", Command: `exec $D/bin/letters`},
+	{Name: "columns", What: "parquet-go: 8,000 rows written to columns and read, 16 times", Command: `exec $D/bin/columns`},
+	{Name: "calendar", Pod: true, What: "golang-ical and rrule-go: 360 recurring events expanded, written and read", Command: `exec $D/bin/calendar`},
+	{Name: "grammar", What: "prose: English sentences split into words that are tagged", Command: `exec $D/bin/grammar`},
+	{Name: "access", Pod: true, What: "casbin: a server that decides twelve times who may do what", Command: `exec $D/bin/access 127.0.0.1:18501`,
+		URL: "http://127.0.0.1:18501/may"},
+	{Name: "forms", What: "jsonschema: a server that validates 120 people by a schema", Command: `exec $D/bin/forms 127.0.0.1:18502`, URL: "http://127.0.0.1:18502/validate"},
+	{Name: "comments", What: "bluemonday: a server that cleans HTML of 100 comments", Command: `exec $D/bin/comments 127.0.0.1:18503`, URL: "http://127.0.0.1:18503/clean"},
 }
 
 // corpusConfig says how to tune a program of the corpus.

@@ -207,9 +207,9 @@ func judge(p corpusProgram, a *Answer, m *Model, scan []Measured) (j judged, bes
 const judgedIntro = `# What isobar tune makes of real programs
 
 Written by ` + "`scripts/tune-corpus.sh`" + `, which downloads, builds and measures the programs. They were chosen, and
-published, before any of them ran; three were then resized after one plain run, so as to take 0.1 to 0.5 s. Nothing is
-fitted to them, and each was judged once. The model was made with four others, whose runs are in
-internal/tune/testdata/scans (` + "`go test -v -run 'Scans|Same' ./internal/tune`" + `).
+published, before tune ran any of them; four were resized after one plain run, so as to take 0.1 to 0.5 s. Nothing is
+fitted to them, and each was judged once. The model was made with twelve others, eight of which had judged before; their
+runs are in internal/tune/testdata/scans (` + "`go test -v -run 'Scans|Same' ./internal/tune`" + `).
 
 Each program was tuned for CPU time: *quiet*, with the machine to itself; *loaded*, beside two busy loops; in a *pod* of
 half a CPU. Then a scan ran four values of GOGC under three limits (none, and 0.9 and 1.5 times today's peak) and what
