@@ -12,21 +12,10 @@ import (
 // string by concatenation.
 type Growth struct {
 	Loop   *Loop     // the innermost loop whose rounds add to the same thing; nil for none
-	Every  bool      // each round adds
 	Rounds ast.Expr  // what the loop ranges over, or its bound; nil where the code names none
 	Sized  bool      // it was made with a capacity
 	Field  string    // the field that holds it between the rounds, as Type.field
 	Begin  ssa.Value // where it was made in this function; nil where it came from elsewhere
-}
-
-// Every reports whether each round of the loop runs the block.
-func (l *Loop) Every(b *ssa.BasicBlock) bool {
-	for _, latch := range l.Head.Preds {
-		if l.Has(latch) && !b.Dominates(latch) {
-			return false
-		}
-	}
-	return true
 }
 
 // Growth returns how a site of kind Append, MapGrow or Concat grows what it adds
@@ -57,7 +46,7 @@ func (p *Package) Growth(s *Site) Growth {
 		if !l.Has(s.Instr.Block()) || !grows {
 			continue
 		}
-		g.Loop, g.Every = l, l.Every(s.Instr.Block())
+		g.Loop = l
 		g.Rounds = p.rounds(l)
 		break
 	}

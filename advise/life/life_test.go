@@ -334,9 +334,9 @@ func (t *T) add(x int) { t.list = append(t.list, x) }
 		if id, ok := g.Rounds.(*ast.Ident); ok {
 			rounds = id.Name
 		}
-		got = append(got, fmt.Sprint(s.Kind, " ", rounds, g.Every, g.Field))
+		got = append(got, fmt.Sprint(s.Kind, " ", rounds, g.Field))
 	}
-	want := []string{"append xstrue", "concatenation xstrue", "map grown xstrue", "append nfalse", "append falseT.list"}
+	want := []string{"append xs", "concatenation xs", "map grown xs", "append n", "append T.list"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -33,6 +33,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -217,6 +218,23 @@ func (p *Package) Callers(fn *ssa.Function) (calls []ssa.CallInstruction, all bo
 	}
 	method := fn.Signature.Recv() != nil && p.invoked[methodKey(fn.Name(), fn.Signature)]
 	return p.callers[fn], fn.Parent() == nil && !p.taken[fn] && !method
+}
+
+// CallersByName returns the calls of a function of another package, by its
+// [types.Func.FullName].
+func (p *Package) CallersByName(name string) (calls []ssa.CallInstruction) {
+	for fn, of := range p.callers {
+		if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != p.Pkg && obj.FullName() == name {
+			calls = append(calls, of...)
+		}
+	}
+	return calls
+}
+
+// Callees returns the functions that the code of one names in its calls, and those whose
+// literals it makes.
+func (p *Package) Callees(fn *ssa.Function) []*ssa.Function {
+	return slices.Concat(p.callees[fn], fn.AnonFuncs)
 }
 
 // Value returns the value of an expression of the files, or nil: constants,

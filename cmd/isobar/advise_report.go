@@ -85,7 +85,7 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 	}
 	for _, s := range rest[:min(accountOthers, len(rest))] {
 		fmt.Fprintf(b, "  %5.1f %% of bytes  %s:%d: %s %s\n", 100*s.Share.Bytes, s.File, s.Line, s.Kind, s.What)
-		fmt.Fprintf(b, "      lives: %s\n      %s: %s\n", s.Life(), s.Verdict, withCondition(&s))
+		fmt.Fprintf(b, "      lives: %s\n      %s: %s\n", s.Life(), s.Verdict, decided(&s))
 	}
 	fmt.Fprintf(b, "\nno line of these packages on the stack: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n",
 		100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)
@@ -99,7 +99,7 @@ func printSite(b *strings.Builder, s *advice.Explained) {
 	fmt.Fprintf(b, "\n%s:%d: %s %s, in %s\n", s.File, s.Line, s.Kind, s.What, s.Function)
 	fmt.Fprintf(b, "    %s\n", s.Source)
 	fmt.Fprintf(b, "  saves up to %s\n", s.Saves.String())
-	fmt.Fprintf(b, "  %s: %s\n", s.Verdict, withCondition(s))
+	fmt.Fprintf(b, "  %s: %s\n", s.Verdict, decided(s))
 	fmt.Fprintf(b, "  lives: %s\n", s.Life())
 	if s.Flow != "" {
 		fmt.Fprintf(b, "  on the heap: %s\n", s.Flow)
@@ -109,15 +109,10 @@ func printSite(b *strings.Builder, s *advice.Explained) {
 	}
 }
 
-// withCondition is the remedy, what has to be true for it, and where one sees
-// that.
-func withCondition(s *advice.Explained) string {
-	text := s.Remedy
-	if s.Condition != "" {
-		text += ", " + s.Condition
-	}
+// decided is what to do, or why nothing is to be done, and the place that decides it.
+func decided(s *advice.Explained) string {
 	if s.Decides != "" {
-		text += " (see " + s.Decides + ")"
+		return s.Remedy + " (see " + s.Decides + ")"
 	}
-	return text
+	return s.Remedy
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,10 +39,9 @@ type Verdict string
 const (
 	Remedy   Verdict = "remedy"                              // code of this package alone has to change
 	Reshape  Verdict = "remedy that needs another interface" // callers, or other packages, have to change, too
-	Inherent Verdict = "inherent"                            // somebody keeps what is made
+	Inherent Verdict = "inherent"                            // it is needed, or no remedy is known to be safe
 	Outside  Verdict = "outside"                             // another module or the standard library makes it
-	Open     Verdict = "open"                                // one place, which is named, decides whether it is needed
-	Unknown  Verdict = "unexplained"                         // the code at the line is not what allocated
+	Unknown  Verdict = "unexplained"                         // no expression of the line, or one of several, allocated
 
 	unmatched = "no expression of the line allocates"
 )
@@ -68,12 +68,11 @@ type Explained struct {
 	Through  string `json:"through,omitempty"`          // the calls of the module that lead here most often
 	Check    string `json:"check,omitempty"`            // which of the eighteen
 
-	Verdict   Verdict `json:"verdict"`
-	Remedy    string  `json:"remedy"`              // what to do, or why there is nothing to do
-	Condition string  `json:"condition,omitempty"` // what has to be true for it
-	Decides   string  `json:"decides,omitempty"`   // FILE:LINE where one can see whether it is
-	Saves     Shares  `json:"saves"`               // what the remedy saves at most
-	Fix       bool    `json:"fix"`                 // a finding at this line can fix it
+	Verdict Verdict `json:"verdict"`
+	Remedy  string  `json:"remedy"`            // what to do, or why there is nothing to do
+	Decides string  `json:"decides,omitempty"` // FILE:LINE of the code that decides it
+	Saves   Shares  `json:"saves"`             // what the remedy saves at most
+	Fix     bool    `json:"fix"`               // a finding at this line can fix it
 
 	totals, saved Totals
 	spot, entry   spot    // of the expression, and where its function begins
@@ -85,7 +84,7 @@ func (e *Explained) Life() string {
 	if e.Measured == 0 {
 		return e.Lifetime + " (by the code, not measured)"
 	}
-	return fmt.Sprintf("%s (measured: %d objects)", e.Lifetime, e.Measured)
+	return e.Lifetime
 }
 
 // A cause is what allocates at a line: the line itself, or one function that it
@@ -294,7 +293,8 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 	a := &Account{Sites: []Explained{}}
 	var all, known, open, seen Totals
 	for _, one := range slices.SortedFunc(maps.Values(j.causes), (*cause).compare) {
-		if one.Totals == (Totals{}) || ctx.Err() != nil {
+		computes := one.Objects == 0 && strings.HasPrefix(one.callee, "runtime.")
+		if one.Totals == (Totals{}) || computes || ctx.Err() != nil {
 			continue // it only computes, or nobody asks any more
 		}
 		for _, part := range x.explain(one) {
@@ -325,22 +325,26 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 	return a
 }
 
-// merged adds what only CPU profiles have, which know the function of the runtime, to the
-// site of the same expression, if there is one.
+// merged adds a part to the site of the same expression, if there is one: what only CPU
+// profiles have, or objects of other sizes, whose verdict is that of the larger part.
 func (a *Account) merged(p *Explained) bool {
 	for i := range a.Sites {
 		e := &a.Sites[i]
 		same := e.File == p.File && e.Line == p.Line && e.Function == p.Function && e.Callee == p.Callee &&
 			e.Kind == p.Kind && e.What == p.What
-		if !same || e.totals.Objects > 0 && p.totals.Objects > 0 {
+		if !same {
 			continue
 		}
-		if e.totals.Objects == 0 {
+		if e.totals.Bytes < p.totals.Bytes || e.totals.Objects == 0 {
 			*e, *p = *p, *e
 		}
 		e.totals.add(p.totals)
 		e.Share.add(p.Share)
 		e.Saves.add(p.Saves)
+		e.Objects = e.totals.Objects
+		if e.Objects > 0 {
+			e.Size = math.Round(float64(e.totals.Bytes) / float64(e.Objects))
+		}
 		return true
 	}
 	return false

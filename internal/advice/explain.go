@@ -138,40 +138,24 @@ func (x *explainer) explain(c *cause) []*Explained {
 }
 
 // oneOf describes and judges what one of several expressions made: those whose objects
-// have the size. Where they differ, it is open which one it is.
+// have the size. Where their verdicts differ, which one it is stays unknown.
 func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site) *Explained {
 	if len(made) == 0 {
 		return x.part(c, p, nil, t)
 	}
 	out := x.part(c, p, made[0], t)
-	all, same := []*Explained{out}, true
+	what, same := []string{out.Kind + " " + out.What}, true
 	for _, s := range made[1:] {
 		o := x.part(c, p, s, t)
-		all = append(all, o)
+		what = append(what, o.Kind+" "+o.What)
 		same = same && o.Verdict == out.Verdict && o.Remedy == out.Remedy && o.Lifetime == out.Lifetime
 	}
-	if same {
-		return out
+	if !same {
+		out.What = strings.Join(what, " or ")
+		out.Verdict, out.Open, out.Fix, out.mended, out.saved = Unknown, true, false, Finding{}, Totals{}
+		out.Check, out.Remedy, out.Decides = "", "cannot tell which expression of the line allocated", ""
 	}
-	e := *out
-	var what, lives, remedies []string
-	for _, o := range all {
-		name := o.Kind + " " + o.What
-		what = append(what, name)
-		if !slices.Contains(lives, o.Lifetime) {
-			lives = append(lives, o.Lifetime)
-		}
-		remedies = append(remedies, name+": "+o.Remedy)
-		if o.Check != e.Check {
-			e.Check = ""
-		}
-	}
-	if e.What = strings.Join(what, " or "); len(lives) > 1 {
-		e.Lifetime = "not known: which expression makes it; " + strings.Join(lives, "; or ")
-	}
-	e.Verdict, e.Open, e.Fix, e.Condition, e.mended, e.saved = Open, true, false, "", Finding{}, Totals{}
-	e.Remedy, e.Decides = "one of: "+strings.Join(remedies, "; "), fmt.Sprintf("%s:%d", e.File, e.Line)
-	return &e
+	return out
 }
 
 // byRuntime are the functions of the runtime, by how their names begin, that profiles show
@@ -203,7 +187,14 @@ func byKind(sites []*life.Site, leaf string) []*life.Site {
 // the size tells.
 func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
 	candidates := sitesAt(p, at)
+	begins := func(s *life.Site) bool { return s.From == at.line }
 	if of := byKind(candidates, leaf); len(of) > 0 {
+		if begin := matching(of, begins); len(begin) > 0 {
+			of = begin
+		}
+		if fit := matching(of, func(s *life.Site) bool { return fits(s, size) }); len(fit) > 0 {
+			of = fit
+		}
 		return of
 	}
 	own := matching(candidates, func(s *life.Site) bool { return s.Kind != life.Call && s.Kind != life.Defer })
@@ -217,7 +208,7 @@ func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
 	if len(fit) == 0 { // sizes of variables that share a closure's cell, or headers
 		fit = own
 	}
-	if begin := matching(fit, func(s *life.Site) bool { return s.From == at.line }); len(begin) > 0 {
+	if begin := matching(fit, begins); len(begin) > 0 {
 		fit = begin
 	}
 	if len(fit) > 1 { // the compiler leaves on the stack what dies and has a fixed size
@@ -331,6 +322,9 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	}
 	e.Open = k.life.kind == unproved
 	e.Lifetime = k.life.String()
+	if e.Measured > 0 {
+		e.Lifetime = fmt.Sprintf("in these benchmarks, %d objects: %s", e.Measured, e.Lifetime)
+	}
 	k.judge()
 	if f := k.mend(); f != nil {
 		e.Fix = true
@@ -340,19 +334,24 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	return e
 }
 
-// known takes the lifetime that was measured for the one that the code tells, if it was:
-// what the code does not exclude then becomes a condition of what is advised.
+// known takes the lifetime that was measured for the one that the code tells, if it was.
+// Where the code has paths on which somebody keeps the memory, these remain.
 func (k *subject) known(l lifetime, objects int, ok bool) {
 	if !ok {
 		return
 	}
-	if code := k.life; code.kind > died && l.kind == died && l.up == 0 {
-		k.doubtful = &code
+	code := k.life
+	switch {
+	case l.kind != died:
+	case code.kind != died:
+		k.elsewhere = &code
+	case code.up > 0: // a result, which each caller drops
+		l.up, l.of, l.callers = max(l.up, 1), code.of, code.callers
 	}
 	if l.unseen { // the code tells, and where it does not, one that is used again may still be needed
-		l.many = l.many || k.life.many || k.life.kind != died || l.up > 0
+		l.many = l.many || code.many || code.kind != died || l.up > 0
 	}
-	l.inside = k.life.inside && l.kind == died && l.up == 0
+	l.inside = code.inside && l.kind == died && l.up == 0
 	k.life, k.e.Measured = l, objects
 	k.e.PerCall = k.x.measured.perCall(k.c, k.t)
 }

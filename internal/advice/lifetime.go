@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"fmt"
+	"go/token"
 	"go/types"
 	"path/filepath"
 	"slices"
@@ -18,8 +19,8 @@ type lifeKind int
 
 const (
 	died     lifeKind = iota // with a call of a function
-	unproved                 // code decides that was neither measured nor is part of the function
-	escaped                  // an exported function returns it
+	unproved                 // it may be kept: a branch decides, or code that is not known
+	escaped                  // it is a result that somebody needs
 	kept                     // a field, map, variable, channel or goroutine has it
 )
 
@@ -27,25 +28,25 @@ const (
 // its bytes; where nothing was, what is certain within the function that makes it, with
 // what that function calls.
 type lifetime struct {
-	kind     lifeKind
-	in       string      // died: with the call of this function; else the one that makes or returns it
-	round    bool        // died: with the round of a loop there
-	many     bool        // several live at once: the rounds of a loop make them, and they outlive these
-	unseen   bool        // one call made several, and nobody looked how many of them live at once
-	up       int         // how many callers of the line's function it went up before
-	inside   bool        // it dies before a call from the line, of a function outside, returns
-	through  string      // the field that held it meanwhile
-	beside   string      // died: a function on the way up, other callers of which were not seen
-	holder   life.Holder // kept: by whom
-	again    bool        // kept: soon it holds something else
-	open     string      // unproved: who decides
-	needed   string      // unproved: what has to be so for it to be needed
-	returned bool        // unproved: it is a result of the function
-	where    string      // FILE:LINE of the place that decides
-	too      []string    // who else keeps it
-	part     float64     // of the bytes
-	mixed    bool        // some of it dies, and some does not
-	rest     []lifetime  // of the others, where they live longer or shorter
+	kind    lifeKind
+	in      string      // died: with the call of this function; else the one that makes or returns it
+	round   bool        // died: with the round of a loop there
+	many    bool        // several live at once: the rounds of a loop make them, and they outlive these
+	unseen  bool        // one call made several, and nobody looked how many of them live at once
+	up      int         // how many callers of the line's function it went up before
+	inside  bool        // it dies before a call from the line, of a function outside, returns
+	through string      // the field that held it meanwhile
+	late    bool        // died: at the latest, as calls of functions below were not seen
+	of      string      // the function that returned it first; "" for in
+	callers []ending    // of a result: what each caller does with it
+	holder  life.Holder // kept: by whom
+	again   bool        // kept: soon it holds something else
+	open    string      // unproved: by whom
+	where   string      // FILE:LINE of the place that decides
+	too     []string    // who else keeps it
+	part    float64     // of the bytes
+	mixed   bool        // some of it dies, and some does not
+	rest    []lifetime  // of the others, where they live longer or shorter
 }
 
 func (l lifetime) String() string {
@@ -56,10 +57,13 @@ func (l lifetime) String() string {
 		if l.round {
 			text = "dies in the round of a loop in " + l.in
 		}
+		if l.late {
+			text += ", or before"
+		}
 	case unproved:
 		text = l.open
 	case escaped:
-		text = "returned by " + l.in + ": its callers decide"
+		text = "returned by " + l.in
 	case kept:
 		text = l.held()
 	}
@@ -72,15 +76,21 @@ func (l lifetime) String() string {
 	if l.part > 0 && l.part < 0.95 {
 		text += fmt.Sprintf(" (%.0f %% of it)", 100*l.part)
 	}
-	beside := l.beside
 	for _, other := range l.rest {
-		beside, other.beside = cmp.Or(beside, other.beside), ""
 		text += "; " + other.String()
 	}
-	if beside != "" {
-		text += "; other callers of " + beside + " decide for themselves"
-	}
 	return text
+}
+
+// path says who keeps it by the code, where benchmarks saw it die.
+func (l *lifetime) path() string {
+	switch l.kind {
+	case kept:
+		return "needed: " + l.held() + ", as long as that lives"
+	case escaped:
+		return l.result()
+	}
+	return l.open + ": the code does not exclude it, though these benchmarks do not show it"
 }
 
 // held says who keeps the memory.
@@ -110,8 +120,7 @@ const waysLimit = 16
 func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	name := shortName(c.function)
 	unknown := func(what string) lifetime {
-		return lifetime{kind: unproved, in: name, open: "unknown: " + what, needed: "somebody keeps it",
-			where: x.spell(c.at)}
+		return lifetime{kind: unproved, in: name, open: "not known: " + what, where: x.spell(c.at)}
 	}
 	if p == nil {
 		return unknown("the code could not be read")
@@ -128,12 +137,13 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 			return lifetime{kind: died, in: shortName(c.callee), inside: true}
 		}
 	}
-	l, loop := x.local(p, s.Func, fate, name), p.Loop(s.Instr.Block()) != nil
-	if l.where == "" {
-		l.where = x.spell(c.at)
+	loop := p.Loop(s.Instr.Block()) != nil
+	l := x.local(p, s.Func, fate, name)
+	if l.where = cmp.Or(l.where, x.spell(c.at)); l.kind == unproved && c.callee != "" {
+		l.open = "not known: it was not measured, and the code of " + name + " does not tell"
 	}
-	l.round = l.kind == died && loop && !fate.Beyond
-	l.many = loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
+	l.round = l.kind == died && l.up == 0 && loop && !fate.Beyond
+	l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
 	return l
 }
 
@@ -142,43 +152,46 @@ func (c *cause) itself() bool {
 	return !slices.ContainsFunc(c.ways(), func(w *chain) bool { return w.inside > 1 })
 }
 
-// local is the lifetime of memory in the function that makes it.
+// local is the lifetime of memory in the function that makes it. What it returns lives as
+// long as its callers have it.
 func (x *explainer) local(p *life.Package, fn *ssa.Function, fate *life.Fate, name string) lifetime {
-	l, returned := lifetime{kind: died, in: name}, false
+	l := lifetime{kind: died, in: name}
 	var perhaps []string
+	results := resultsOf(fate)
 	for _, h := range fate.Holders {
-		text, at := h.String(), p.Fset.Position(h.Pos)
 		switch {
-		case h.Perhaps && h.Kind == life.Result:
-			perhaps = append(perhaps, "returned")
+		case h.Kind == life.Result && h.Outer == "":
 		case h.Perhaps:
-			perhaps = append(perhaps, "kept by "+text)
-		case h.Kind == life.Result:
-			returned = true
-			continue
+			where := x.position(p, h.Pos)
+			text := "kept by " + h.String()
+			if h.Kind == life.Callee {
+				text = "kept by " + h.String() + ", which is given it"
+			}
+			perhaps = append(perhaps, fmt.Sprintf("%s (%s)", text, where))
+			if l.where == "" {
+				l.where = where
+			}
 		case l.kind == died:
-			l.kind, l.holder = kept, h
+			l.kind, l.holder, l.where = kept, h, x.position(p, h.Pos)
 		default:
-			l.also(text)
-			continue
-		}
-		if l.where == "" && (l.kind == kept) != h.Perhaps {
-			l.where = x.spell(place{at.Filename, at.Line})
+			l.also(h.String())
 		}
 	}
 	switch {
 	case l.kind == kept:
-		if returned {
+		if len(results) > 0 {
 			l.also("the caller, as a result")
 		}
-	case returned:
-		return x.returned(p, fn, name)
 	case len(perhaps) > 0:
 		slices.Sort(perhaps)
 		perhaps = slices.Compact(perhaps)
 		const most = 3
-		might := "may be " + strings.Join(perhaps[:min(most, len(perhaps))], " or ")
-		l.kind, l.open, l.needed = unproved, "it "+might, "it "+strings.Replace(might, "may be", "is", 1)
+		l.kind, l.open = unproved, "may be "+strings.Join(perhaps[:min(most, len(perhaps))], ", or ")
+		if len(results) > 0 {
+			l.open += ", or returned by " + name
+		}
+	case len(results) > 0:
+		return x.returned(p, fn, results, name)
 	}
 	return l
 }
@@ -191,79 +204,34 @@ func (l *lifetime) also(too string) {
 	}
 }
 
-// returned is the lifetime of what a function returns: others may call an exported one, and
-// need what it returns; of others the packages have all callers.
-func (x *explainer) returned(p *life.Package, fn *ssa.Function, name string) lifetime {
-	if fn == nil {
-		return lifetime{kind: escaped, in: name}
-	}
-	at := p.Fset.Position(fn.Pos())
-	l := lifetime{kind: escaped, in: name, where: x.spell(place{at.Filename, at.Line})}
-	if exported(p, fn) {
+// returned is the lifetime of results of a function: as long as its callers have them.
+func (x *explainer) returned(p *life.Package, fn *ssa.Function, results []result, name string) lifetime {
+	l := lifetime{kind: escaped, in: name, where: x.position(p, fn.Pos())}
+	l.callers = x.endings(p, fn, results, map[string]bool{})
+	if len(l.callers) == 0 || slices.ContainsFunc(l.callers, func(e ending) bool { return !e.drops }) {
 		return l
 	}
-	l.kind, l.returned, l.open = unproved, true, "returned by "+name+": its callers decide"
-	l.needed = "these keep it, or have several at once"
-	calls, _ := p.Callers(fn)
-	const most = 3
-	for i, call := range calls {
-		at := p.Fset.Position(call.Pos())
-		if i == most {
-			l.open += ", …"
-			break
+	l.kind, l.of, l.in, l.up = died, name, l.callers[0].caller, 1
+	for _, e := range l.callers {
+		l.many = l.many || e.several
+		if e.caller != l.in {
+			l.in = "these callers"
 		}
-		l.open += ", " + x.spell(place{at.Filename, at.Line})
 	}
 	return l
 }
 
-// exported reports whether other packages can call a function by its name.
+// exported reports whether other modules can call a function by its name.
 func exported(p *life.Package, fn *ssa.Function) bool {
 	obj, ok := fn.Object().(*types.Func)
-	return ok && obj.Exported() && p.Pkg.Name() != "main"
+	inside := strings.Contains("/"+p.Pkg.Path()+"/", "/internal/")
+	return ok && obj.Exported() && p.Pkg.Name() != "main" && !inside
 }
 
-// beside names the first function on the way from a line up to where memory died that has
-// callers that led to no such memory; "" for none. What it returned may live longer there.
-func (x *explainer) beside(c *cause, frames []frame, up int) string {
-	for _, f := range frames[:up] {
-		p := x.pkg(f)
-		if p == nil {
-			return shortName(f.function)
-		}
-		if strings.HasPrefix(f.function, frames[up].function+".") { // a literal of it
-			continue
-		}
-		fn := functionOf(p, f)
-		if fn == nil || exported(p, fn) {
-			return shortName(f.function)
-		}
-		calls, all := p.Callers(fn)
-		seen := func(call ssa.CallInstruction) bool { return c.through(p, call, f.function) }
-		if !all || slices.ContainsFunc(calls, func(call ssa.CallInstruction) bool { return !seen(call) }) {
-			return shortName(f.function)
-		}
-	}
-	return ""
-}
-
-// through reports whether a way leads from a function through one of its calls.
-func (c *cause) through(p *life.Package, call ssa.CallInstruction, function string) bool {
-	from := call.Parent().Syntax()
-	if from == nil {
-		return false
-	}
-	begin, end := p.Fset.Position(from.Pos()), p.Fset.Position(from.End())
-	for _, w := range c.chains {
-		trail := w.trail()
-		for i, f := range trail[:max(0, len(trail)-1)] {
-			if up := trail[i+1]; f.function == function && up.file == begin.Filename && begin.Line <= up.line &&
-				up.line <= end.Line {
-				return true
-			}
-		}
-	}
-	return false
+// position is a place of the code as FILE:LINE.
+func (x *explainer) position(p *life.Package, pos token.Pos) string {
+	at := p.Fset.Position(pos)
+	return x.spell(place{at.Filename, at.Line})
 }
 
 // functionOf returns the innermost function around a line, or nil.
@@ -322,7 +290,7 @@ func madeBy(p *life.Package, call ssa.CallInstruction, itself bool) *life.Fate {
 	}
 	for r := range results.Len() {
 		if resultType(results.At(r).Type()) || results.Len() == 1 && results.At(r).Type().String() == "error" {
-			add(p.FateOfResult(call, r))
+			add(p.FateOfResult(call, r, true))
 		}
 	}
 	for _, arg := range given {
@@ -366,8 +334,8 @@ func structured(t types.Type) bool {
 }
 
 func growsBuffer(function string) bool {
-	return strings.HasPrefix(function, "bytes.(*Buffer).") || strings.HasPrefix(function, "bytes.growSlice") ||
-		strings.HasPrefix(function, "strings.(*Builder).")
+	return !strings.HasSuffix(function, ".String") && (strings.HasPrefix(function, "bytes.(*Buffer).") || strings.HasPrefix(function, "bytes.growSlice") ||
+		strings.HasPrefix(function, "strings.(*Builder)."))
 }
 
 // resultType reports whether a result of type t, not an error, can refer to memory.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/life"
 	"github.com/isobar-go/isobar/internal/heap"
@@ -371,11 +372,12 @@ func (m *sightings) along(x *explainer, c *cause, way *chain, t *site, ends *spr
 	frames := way.trail()
 	var last *tally
 	var before spread
-	left, several, top, through := 1.0, false, 0, ""
+	left, several, top, through, late := 1.0, false, 0, "", false
 	for i, f := range frames {
 		several = several || recurs(frames[:i+1])
 		now := m.sum(trailOf(c.callee, frames[:i+1]), t)
 		if now == nil {
+			late = true
 			continue
 		}
 		if objects == 0 {
@@ -386,10 +388,10 @@ func (m *sightings) along(x *explainer, c *cause, way *chain, t *site, ends *spr
 		if alive < left {
 			seen := now.rounds > 0 && !now.dense
 			before.add(lifetime{kind: died, in: shortName(f.function), up: i, many: several, through: through,
-				beside: x.beside(c, frames, i), round: seen && !several, unseen: !seen && now.each > 1}, weight*(left-alive))
+				late: late, round: seen && !several, unseen: !seen && now.each > 1}, weight*(left-alive))
 		}
 		several = several || now.most > 1
-		left, last, top, through = alive, now, i, now.field()
+		left, last, top, through, late = alive, now, i, now.field(), false
 	}
 	if last == nil || left > 0 && (top < len(frames)-1 || way.cut) {
 		return 0, false // what becomes of it further up was not seen
@@ -399,7 +401,7 @@ func (m *sightings) along(x *explainer, c *cause, way *chain, t *site, ends *spr
 			break
 		}
 		l := x.heldBy(h, frames[top], last)
-		l.up, l.many = top, several
+		l.up, l.many = l.up+top, l.many || several
 		before.add(l, weight*left*float64(last.by[h])/float64(last.live))
 	}
 	for _, l := range before {
@@ -437,10 +439,11 @@ func (x *explainer) heldBy(h heldBy, f frame, t *tally) lifetime {
 	l.holder = life.Holder{Kind: life.Field, Name: h.name}
 	switch {
 	case h.rank == byResult:
+		l.kind = escaped
 		if p := x.pkg(f); p != nil {
-			l = x.returned(p, functionOf(p, f), in)
-		} else {
-			l.kind = escaped
+			if fn := functionOf(p, f); fn != nil && !exported(p, fn) {
+				l = x.returned(p, fn, everyResult(fn), in)
+			}
 		}
 		l.through = h.name
 	case h.field:
@@ -454,6 +457,14 @@ func (x *explainer) heldBy(h heldBy, f frame, t *tally) lifetime {
 		l.holder.Name = cmp.Or(h.name, "variable of a caller of "+in)
 	}
 	return l
+}
+
+// everyResult are the results of a function, with all that they refer to.
+func everyResult(fn *ssa.Function) (all []result) {
+	for i := range fn.Signature.Results().Len() {
+		all = append(all, result{i, true})
+	}
+	return all
 }
 
 // A spread is several lifetimes, each with its part of the weight.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/advise/life"
@@ -46,7 +47,9 @@ func (k *subject) mend() fix {
 	switch {
 	case k.grows && k.s.Kind == life.Append:
 		ok = m.capacity()
-	case !k.grows && !k.part && k.dies() && k.doubtful == nil && k.life.up == 0:
+	case k.grows && k.s.Kind == life.MapGrow:
+		ok = m.sized()
+	case !k.grows && !k.part && k.again() && k.life.up == 0:
 		ok = m.reuse()
 	}
 	if !ok {
@@ -80,7 +83,7 @@ func (m *mender) put(from, to token.Pos, text string) {
 func (m *mender) capacity() bool {
 	call, ok := m.s.Node.(*ast.CallExpr)
 	loop := m.p.Stmt(m.growth.Loop)
-	if !ok || loop == nil || !m.plain(m.growth.Rounds) || !m.listed(loop) {
+	if !ok || loop == nil || !m.listed(loop) {
 		return false
 	}
 	list, ok := ast.Unparen(call.Args[0]).(*ast.Ident)
@@ -104,16 +107,66 @@ func (m *mender) number() string {
 	return n
 }
 
-// plain reports whether evaluating e once more changes nothing.
-func (m *mender) plain(e ast.Expr) bool {
+// sized makes a map with room for the rounds of the loop that fills it, where these are
+// those of something that is there before the map, and stays.
+func (m *mender) sized() bool {
+	made, ok := m.growth.Begin.(*ssa.MakeMap)
+	if !ok || !m.lasting(m.growth.Rounds, made.Pos()) {
+		return false
+	}
+	path, _ := astutil.PathEnclosingInterval(m.file, made.Pos(), made.Pos())
+	for _, n := range path {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if len(n.Args) != 1 {
+				return false
+			}
+			m.put(n.Args[0].End(), n.Args[0].End(), ", "+m.number())
+			return true
+		case *ast.CompositeLit:
+			if len(n.Elts) > 0 || n.Type == nil {
+				return false
+			}
+			m.put(n.Pos(), n.End(), "make("+m.text(n.Type)+", "+m.number()+")")
+			return true
+		case *ast.BlockStmt:
+			return false
+		}
+	}
+	return false
+}
+
+// lasting reports whether an expression is a variable, or a field of one, that is declared
+// before a place and not assigned to in the file.
+func (m *mender) lasting(e ast.Expr, at token.Pos) bool {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.CallExpr:
+			if len(x.Args) != 1 {
+				return false
+			}
+			e = x.Args[0]
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.Ident:
+			v, ok := m.p.Info.Uses[x].(*types.Var)
+			return ok && v.Pos() < at && !m.assigned(v)
+		default:
+			return false
+		}
+	}
+}
+
+// plain reports whether evaluating e once more changes nothing, and costs nothing.
+func plain(info *types.Info, e ast.Expr) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			fun, isName := n.Fun.(*ast.Ident)
-			_, builtin := m.p.Info.Uses[fun].(*types.Builtin)
-			ok = ok && (isName && builtin || m.p.Info.Types[n.Fun].IsType())
-		case *ast.FuncLit, *ast.UnaryExpr, *ast.IndexExpr, *ast.TypeAssertExpr, *ast.StarExpr:
+			_, builtin := info.Uses[fun].(*types.Builtin)
+			ok = ok && (isName && builtin || info.Types[n.Fun].IsType() && check.IsInteger(info.TypeOf(n)))
+		case *ast.FuncLit, *ast.UnaryExpr, *ast.IndexExpr, *ast.TypeAssertExpr, *ast.StarExpr, *ast.CompositeLit:
 			ok = false
 		}
 		return ok
@@ -149,13 +202,10 @@ func (m *mender) listed(stmt ast.Stmt) bool {
 	return false
 }
 
-// poolLeast is the size of objects, in bytes, below which a pool saves nothing.
-const poolLeast = 64
-
 // reuse takes the memory from before the loop, or from a pool.
 func (m *mender) reuse() bool {
 	v, stmt := m.declared()
-	if v == nil || stmt == nil || m.assigned(v) {
+	if v == nil || stmt == nil || m.s.Kind != life.Variable && m.assigned(v) {
 		return false
 	}
 	unique := m.ordinal(v)
@@ -178,7 +228,7 @@ func (m *mender) reuse() bool {
 	} else {
 		pkg, ok := m.imported("sync")
 		decl, declared := m.s.Func.Syntax().(*ast.FuncDecl)
-		if !ok || !declared || m.e.Size < poolLeast || m.p.Loop(m.s.Instr.Block()) != nil {
+		if !ok || !declared || m.e.Size < least || m.p.Loop(m.s.Instr.Block()) != nil {
 			return false
 		}
 		pool := m.free(m.poolName(v, unique))
@@ -258,9 +308,6 @@ func (m *mender) made(e ast.Expr) bool {
 
 // assigned reports whether v gets another value than its first.
 func (m *mender) assigned(v *types.Var) (found bool) {
-	if m.s.Kind == life.Variable {
-		return false
-	}
 	ast.Inspect(m.file, func(n ast.Node) bool {
 		var to []ast.Expr
 		switch n := n.(type) {
@@ -319,7 +366,7 @@ func (m *mender) slice(stmt ast.Stmt, v *types.Var, name, take string) bool {
 // plainInt reports whether e can be evaluated once more, as an int.
 func (m *mender) plainInt(e ast.Expr) bool {
 	b, ok := m.p.Info.TypeOf(e).Underlying().(*types.Basic)
-	return ok && (b.Kind() == types.Int || b.Kind() == types.UntypedInt) && m.plain(e)
+	return ok && (b.Kind() == types.Int || b.Kind() == types.UntypedInt) && plain(m.p.Info, e)
 }
 
 // whole sets the object that name refers to anew, and lets v be a pointer to it.

@@ -21,7 +21,7 @@ type pageSite struct {
 }
 
 // verdictOrder is the order of a page.
-var verdictOrder = []Verdict{Remedy, Reshape, Outside, Inherent, Open, Unknown}
+var verdictOrder = []Verdict{Remedy, Reshape, Outside, Inherent, Unknown}
 
 // account fills in what the page says of each allocation.
 func (p *pageBody) account(a *Account, base string, shown []Finding, src texts) {

@@ -24,42 +24,37 @@ type subject struct {
 	life   lifetime
 	growth life.Growth
 
-	// what the code alone says, where a benchmark saw the memory die and the code does not
-	// exclude that somebody keeps it; nil else
-	doubtful *lifetime
+	// who keeps it by the code, where benchmarks saw it die; nil for nobody
+	elsewhere *lifetime
 
 	grows bool // the remedy saves all but the first allocation
 	part  bool // the remedy saves objects, not their bytes
 	idle  bool // what is said of the call leaves the memory as it is
-	tiny  bool // too small for a pool: callers have to hold it
 }
 
-// rules say what can be done about each kind.
+// rules say what can be done about each kind. A rule names a remedy only where it has
+// checked what the remedy needs.
 var rules = map[life.Kind]func(*subject){
 	life.Literal: (*subject).object, life.Variable: (*subject).object, life.Make: (*subject).slice,
 	life.Append: (*subject).appended, life.Map: (*subject).mapped, life.MapGrow: (*subject).mapped,
 	life.Concat: (*subject).joined, life.Convert: (*subject).converted, life.Box: (*subject).boxed,
 	life.Closure: (*subject).closure, life.MethodValue: (*subject).closure, life.Variadic: (*subject).list,
-	life.Channel: (*subject).channel, life.Go: (*subject).goroutine, life.Defer: (*subject).deferred,
+	life.Channel: func(*subject) {}, life.Go: (*subject).goroutine, life.Defer: (*subject).deferred,
 	life.Call: (*subject).call,
 }
 
-// judge gives the subject its verdict: by the lifetime of most of its bytes, with what
-// holds of those that somebody keeps, or that nobody does, other than these.
+// judge gives the subject its verdict.
 func (k *subject) judge() {
 	k.outgrown()
-	first := k.as(k.life)
-	*k.e, k.life, k.grows, k.part, k.idle, k.tiny = *first.e, first.life, first.grows, first.part, first.idle, first.tiny
-	for _, l := range first.life.rest {
-		if l.class() == first.life.class() {
-			continue
-		}
-		if other := k.as(l); other.e.Remedy != k.e.Remedy {
-			k.e.Remedy = fmt.Sprintf("of %.0f %%: %s; of %.0f %%: %s", 100*first.life.part, k.e.Remedy,
-				100*l.part, other.e.Remedy)
-		}
-		break
+	if k.s == nil || k.c.callee != "" {
+		k.call()
+	} else {
+		rules[k.s.Kind](k)
 	}
+	if k.e.Verdict == "" {
+		k.stays()
+	}
+	k.found()
 }
 
 // outgrown leaves out what dies of memory that grows, where some of it is kept: these are
@@ -77,129 +72,98 @@ func (k *subject) outgrown() {
 	k.life.mixed, k.life.rest = false, all[1:]
 }
 
-// as is the subject, judged as if its memory lived that long. Where others decide whether
-// somebody keeps it, and the verdict depends on that, it says both.
-func (k *subject) as(l lifetime) *subject {
-	c, e := *k, *k.e
-	c.e, c.life, e.Verdict, e.Condition = &e, l, "", ""
-	if l.kind != unproved {
-		c.rule()
-		return &c
-	}
-	held, free := l, l
-	held.kind, free.kind = escaped, died
-	if l.returned {
-		free.up++
-		free.in = "a caller of " + l.in
-	}
-	needed, drops := k.as(held), k.as(free)
-	if needed.e.Verdict == drops.e.Verdict && needed.e.Remedy == drops.e.Remedy {
-		return needed
-	}
-	e.Verdict, e.Check, e.Decides = Open, drops.e.Check, l.where
-	e.Remedy = fmt.Sprintf("needed if %s; otherwise: %s", l.needed, drops.e.Remedy)
-	return &c
+// dies reports whether nobody keeps the memory: neither was it seen, nor does the code
+// have a path on which somebody does.
+func (k *subject) dies() bool {
+	return k.life.kind == died && !k.life.mixed && k.elsewhere == nil
 }
 
-// rule judges a subject whose lifetime is known.
-func (k *subject) rule() {
-	if k.s == nil || k.c.callee != "" {
-		k.call()
-	} else {
-		rules[k.s.Kind](k)
-	}
-	if k.e.Verdict == "" {
-		k.stays()
-	}
-	if k.e.Verdict == Remedy || k.e.Verdict == Reshape {
-		k.conditions()
-	}
-	k.found()
+// again reports whether one instance could be used again and again: it dies, and no two
+// live at a time. What dies further up is a result that each caller drops.
+func (k *subject) again() bool {
+	return k.dies() && !k.life.many && !recursive(k.p, k.s.Func) && (k.life.up == 0 || len(k.life.callers) > 0)
 }
 
-// change sets a remedy: of this function, or of its callers too where memory
-// dies further up.
+// change sets a remedy.
 func (k *subject) change(name, text string, args ...any) {
-	k.e.Verdict, k.e.Check = Remedy, name
-	if k.life.up > 0 || k.tiny {
-		k.e.Verdict = Reshape
-	}
-	k.e.Remedy = fmt.Sprintf(text, args...)
+	k.e.Verdict, k.e.Check, k.e.Remedy = Remedy, name, fmt.Sprintf(text, args...)
 }
 
-// conditions adds what is not proved, and where one sees it.
-func (k *subject) conditions() {
-	if k.e.Decides == "" {
-		k.e.Decides = k.life.where
-	}
-	switch {
-	case k.grows || k.part:
-	case k.doubtful != nil:
-		k.e.Condition, k.e.Decides = "unless code that no benchmark runs keeps it: "+k.doubtful.String(), k.doubtful.where
-	case k.life.mixed:
-		k.e.Condition = "only where nobody keeps it"
-	case k.life.up > 0 && k.life.beside != "":
-		k.e.Condition = "unless another caller of " + k.life.beside + ", or code that no benchmark runs, keeps it"
-	case k.life.up > 0 && k.e.Condition == "":
-		k.e.Condition = "unless code that no benchmark runs keeps it"
-	}
+// reshape sets a remedy that callers, or other packages, have to follow, too.
+func (k *subject) reshape(name, text string, args ...any) {
+	k.change(name, text, args...)
+	k.e.Verdict = Reshape
 }
 
-// stays says why nothing removes it: somebody keeps what is made.
+// stays says why nothing that is known removes it.
 func (k *subject) stays() {
 	k.e.Verdict, k.e.Decides = Inherent, k.life.where
-	switch k.life.kind {
-	case kept:
-		k.e.Remedy = "needed: " + k.life.held()
-	case escaped:
-		k.e.Remedy = fmt.Sprintf("needed: it is what %s returns to its callers", k.life.in)
-	case died:
-		k.e.Remedy = "needed while " + k.life.in + " runs"
+	l := &k.life
+	if l.kind == died && l.mixed {
+		for i := range l.rest {
+			if l.rest[i].kind != died {
+				l = &l.rest[i]
+				break
+			}
+		}
+	}
+	switch {
+	case l.kind == kept:
+		k.e.Remedy = "needed: " + l.held()
+	case l.kind == escaped:
+		k.e.Remedy = "needed: " + l.result()
+	case l.kind == unproved:
+		k.e.Remedy = "no remedy is known to be safe: " + l.open
+	case k.elsewhere != nil:
+		k.e.Remedy, k.e.Decides = k.elsewhere.path(), k.elsewhere.where
+		if of := k.askers(); of != "" {
+			k.e.Verdict = Reshape
+			k.e.Remedy = fmt.Sprintf("%s, which get all of it here, only read it: give these a form of %s that makes none; %s",
+				of, k.elsewhere.in, k.elsewhere.path())
+		}
+	case l.up > 0 && len(l.callers) > 0:
+		k.e.Remedy = "needed until then: " + l.result()
+	case l.many || k.s != nil && recursive(k.p, k.s.Func):
+		k.e.Remedy = "needed while " + l.in + " runs: several live at a time"
+	default:
+		k.e.Remedy = "needed while " + l.in + " runs"
 	}
 }
 
-// dies reports whether the memory dies in a function of the module, so that it could be
-// used again.
-func (k *subject) dies() bool { return k.life.kind == died }
+// askers names the callers that all ways of the profile lead through, where these only read
+// what others keep; "" else.
+func (k *subject) askers() string {
+	var names []string
+	for _, w := range k.c.ways() {
+		if k.elsewhere.kind != escaped || len(w.trail()) < 2 || w.trail()[1].file == "" {
+			return ""
+		}
+		at := k.x.spell(w.trail()[1].place)
+		i := slices.IndexFunc(k.elsewhere.callers, func(e ending) bool { return e.at == at && e.drops })
+		if i < 0 {
+			return ""
+		}
+		if name := k.elsewhere.callers[i].caller; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
-// again says where memory that dies can be kept for the next time: thing is its
-// name.
-func (k *subject) again(thing, reset string) string {
-	const small = 64 // bytes, that a pool costs as much as
-	switch recv := k.receiver(); {
-	case k.life.many && k.life.kind == died:
-		return fmt.Sprintf("several live until %s returns: keep them together, and use them again in its next call",
-			k.life.in)
-	case recv == "" && k.life.up == 0 && !k.life.round && k.e.Size > 0 && k.e.Size <= small:
-		k.tiny = true
-		return fmt.Sprintf("too small for a pool: let the callers of %s pass %s in, or hold it in a type that they keep",
-			k.life.in, thing)
+// least is the size in bytes of what is worth keeping for the next time.
+const least = 64
+
+// reuse sets the remedy for memory of which one instance is enough: thing is its name.
+func (k *subject) reuse(name, thing, reset string) {
+	switch {
+	case !k.again() || k.e.Size < least:
 	case k.life.up > 0:
-		return fmt.Sprintf("nobody needs %s after %s: let %s pass it in and use it again", thing, k.life.in, k.life.in)
+		k.reshape(name, "%s: let %s pass %s in, and use it again", k.life.result(), k.life.in, thing)
 	case k.life.round:
-		return fmt.Sprintf("make %s once, before the loop, and %s in each round", thing, reset)
-	case recv != "":
-		return fmt.Sprintf("take %s from a sync.Pool, or a field of %s where no two calls overlap, and %s in each call",
-			thing, recv, reset)
+		k.change(name, "make %s once, before the loop, and %s in each round", thing, reset)
+	default:
+		k.change(name, "take %s from a sync.Pool, and %s in each call", thing, reset)
 	}
-	return fmt.Sprintf("take %s from a sync.Pool, or let the caller pass it in where no two calls overlap, and %s in "+
-		"each call", thing, reset)
-}
-
-// receiver is the type of the method around, if that has a pointer receiver.
-func (k *subject) receiver() string {
-	fn := k.s.Func
-	for fn.Parent() != nil {
-		fn = fn.Parent()
-	}
-	recv := fn.Signature.Recv()
-	if recv == nil {
-		return ""
-	}
-	if ptr, ok := recv.Type().(*types.Pointer); ok {
-		return types.TypeString(ptr.Elem(), func(*types.Package) string { return "" })
-	}
-	return ""
 }
 
 // typeOf is the name of what the site makes.
@@ -216,29 +180,38 @@ func (k *subject) named(t types.Type) string {
 }
 
 func (k *subject) object() {
-	if holder, field, open := k.p.PartOf(k.s); holder != "" {
+	if holder, field := partOf(k.p, k.s); holder != "" {
 		k.part = true
 		k.change("optionalpointer", "hold the %s by value in field %s.%s: both are made together, so one allocation does",
 			k.typeOf(), holder, field)
-		k.e.Condition, k.life.up = "if no other value shares it and the field is not compared with nil", 0
-		if open {
-			k.e.Verdict = Reshape
-		}
-		return
-	}
-	if !k.dies() {
 		return
 	}
 	thing := "one " + k.typeOf()
 	if k.s.Kind == life.Variable {
 		thing = "variable " + k.e.What
 	}
-	if k.s.Kind == life.Variable && k.doubtful != nil {
-		k.change("", "only code that no benchmark runs needs it on the heap: copy it to a variable of its own there")
+	if k.life.up > 0 && k.dies() && k.valued() {
+		k.reshape(sizedName(k.s), "%s: return a value instead of a pointer", k.life.result())
 		return
 	}
 	// what its fields refer to may have been handed out, so it is not used again
-	k.change(sizedName(k.s), "%s", k.again(thing, "set it to its zero value"))
+	k.reuse(sizedName(k.s), thing, "set it to its zero value")
+}
+
+// valued reports whether the object could be returned as a value: a small struct, whose
+// pointer no caller compares.
+func (k *subject) valued() bool {
+	const most = 128 // bytes
+	_, is := k.s.Type.Underlying().(*types.Struct)
+	compares := slices.ContainsFunc(k.life.callers, func(e ending) bool { return e.compares })
+	results := k.s.Func.Signature.Results()
+	for i := range results.Len() {
+		ptr, ok := results.At(i).Type().(*types.Pointer)
+		if ok && types.Identical(ptr.Elem(), k.s.Type) {
+			return is && !compares && len(k.life.callers) > 0 && k.s.Size <= most
+		}
+	}
+	return false
 }
 
 // sizedName is the check that is about an object of this size.
@@ -253,12 +226,11 @@ func sizedName(s *life.Site) string {
 }
 
 func (k *subject) slice() {
-	switch {
-	case k.dies() && k.life.up > 0:
-		k.change("resultslice", "%s", k.again("the slice", "cut it to [:0]"))
-	case k.dies():
-		k.change("bufferpercall", "%s", k.again("the slice", "cut it to [:0]"))
+	name := "bufferpercall"
+	if k.life.up > 0 {
+		name = "resultslice"
 	}
+	k.reuse(name, "the slice", "cut it to [:0]")
 }
 
 func (k *subject) appended() {
@@ -267,39 +239,27 @@ func (k *subject) appended() {
 		g.Rounds = nil // which do not tell how many elements they add
 	}
 	switch {
-	case k.regrows() && (g.Begin != nil || g.Field == "" && k.local()):
+	case k.regrows(g) && (g.Begin != nil || g.Field == "" && k.local()):
 		k.capacity("make(" + k.named(k.s.Value.Type()) + ", 0, " + k.length() + ")")
-	case k.dies() && k.life.up > 0:
-		k.change("resultslice", "%s", k.again("the slice", "cut it to [:0]"))
-	case k.dies() && !k.ofCaller():
-		k.change("bufferpercall", "%s", k.again("the slice", "cut it to [:0]"))
-	case g.Field != "" && (k.life.kind == kept || k.life.kind == escaped):
-		k.stays()
-		k.e.Remedy += "; where its length is known before, make it with that"
-	case g.Field != "":
-		k.e.Remedy = fmt.Sprintf("%s grows with what it holds; where it begins again, cut it to [:0] instead of nil", g.Field)
-		k.e.Verdict = Inherent
+	case !k.ofCaller():
+		k.slice()
 	}
 }
 
 // regrows reports whether the rounds of a loop outgrow what it begins with, so that a
 // capacity saves a part of the memory that counts: the sizes of the profile say how much.
-func (k *subject) regrows() bool {
+// How many rounds there are has to cost nothing to ask.
+func (k *subject) regrows(g life.Growth) bool {
 	const least = 0.1
-	g, again := k.growth, k.t.regrown()
-	return g.Loop != nil && g.Rounds != nil && !g.Sized && float64(again.Bytes) >= least*float64(k.t.Bytes) &&
-		float64(again.Objects) >= least*float64(k.t.Objects)
+	again := k.t.regrown()
+	return g.Loop != nil && g.Rounds != nil && plain(k.p.Info, g.Rounds) && !g.Sized &&
+		float64(again.Bytes) >= least*float64(k.t.Bytes) && float64(again.Objects) >= least*float64(k.t.Objects)
 }
 
 // capacity sets the remedy of what grows in a loop whose rounds are known.
 func (k *subject) capacity(with string) {
-	k.life.up = 0
 	k.grows = true
 	k.change("prealloc", "make it with its size before the loop: %s", with)
-	if !k.growth.Every {
-		k.e.Condition = "if most rounds add to it"
-		k.e.Decides = fmt.Sprintf("%s:%d", k.e.File, k.e.Line)
-	}
 }
 
 // length is the expression of how often a loop runs.
@@ -323,86 +283,65 @@ func (k *subject) ofCaller() bool {
 }
 
 func (k *subject) mapped() {
-	g := k.growth
-	switch {
-	case k.s.Kind == life.MapGrow && k.regrows() && g.Begin != nil:
+	if k.s.Kind == life.MapGrow && k.regrows(k.growth) && k.growth.Begin != nil {
 		k.capacity("make(" + k.typeOf() + ", " + k.length() + ")")
-	case k.dies():
-		k.change("", "%s", k.again("the map", "clear it"))
+		return
 	}
+	k.reuse("", "the map", "clear it")
 }
 
 func (k *subject) joined() {
-	switch {
-	case k.growth.Loop != nil:
-		k.grows, k.life.up = true, 0
+	if k.growth.Loop != nil {
+		k.grows = true
 		k.change("concatloop", "write the pieces to a strings.Builder and take its String after the loop")
-	case k.dies() && k.life.up == 0:
-		k.change("concatloop", "%s", k.again("a []byte for the text", "append the pieces to its [:0]"))
-	case k.dies():
-		k.change("", "%s takes the text and drops it: let it give the []byte to append to", k.life.in)
 	}
 }
 
 func (k *subject) converted() {
-	if !k.dies() {
-		return
-	}
 	name, other := "stringconv", "the bytes themselves"
 	if check.IsBytes(k.s.Value.Type()) {
 		name, other = "byteconv", "the string itself"
 	}
 	switch to, own := k.consumer(); {
-	case to != "" && own:
-		k.change(name, "let %s take %s, if it only reads the copy", to, other)
-		k.e.Verdict = Reshape
-		return
-	case to != "":
+	case to != "" && !own && k.life.kind == died:
 		k.idle = true
 		k.e.Verdict, k.e.Check, k.e.Remedy = Outside, name, to+" is given a copy"
-		return
+	case to != "" && k.dies() && k.read():
+		k.reshape(name, "%s only reads the copy: let it take %s", to, other)
+	case to != "" || !k.again() || k.life.up > 0 || k.stored():
 	case !check.IsString(k.s.Value.Type()) && k.p.Fate(k.s.Value).Writes:
-		k.change("bufferpercall", "%s", k.again("a slice for the copy", "append the text to its [:0]"))
-		return
-	case k.stored():
-		return
+		k.reuse("bufferpercall", "a slice for the copy", "append the text to its [:0]")
+	default:
+		k.change(name, "use %s: the copy is only read", other)
 	}
-	if k.life.up > 0 {
-		k.change(name, "nobody needs the copy after %s: hand on %s, so that the callers read it", k.life.in, other)
-		return
-	}
-	k.change(name, "use %s: the copy is only read", other)
 }
 
 func (k *subject) boxed() {
+	k.e.Check = "boxing"
 	to, own := k.consumer()
-	switch {
-	case strings.HasPrefix(to, "fmt.") || strings.HasPrefix(to, "log.") || strings.HasPrefix(to, "slog."):
+	switch _, basic := k.s.Type.Underlying().(*types.Basic); {
+	case formats(to) && basic:
 		k.change("sprintf", "%s boxes %s: %s", to, k.e.What, typed(k.s.Type))
 	case to != "" && !own:
 		k.e.Verdict, k.idle = Outside, true
 		k.e.Remedy = fmt.Sprintf("%s takes an interface: %s is copied to the heap to be one", to, k.e.What)
-	case k.life.kind == died && to != "":
-		k.change("boxing", "give %s a type parameter or a method for %s, so that nothing is boxed", to, k.typeOf())
-		k.e.Verdict = Reshape
-	case k.life.kind == died:
-		k.change("boxing", "hold %s as %s instead of an interface", k.e.What, k.typeOf())
-	default:
-		k.stays()
-		k.e.Check = "boxing"
-		k.e.Remedy += fmt.Sprintf(" as an interface: as %s it would need no memory of its own", k.typeOf())
+	case to != "" && k.dies():
+		k.reshape("boxing", "%s takes an interface: with a parameter of type %s nothing is boxed", to, k.typeOf())
 	}
 }
 
-// typed says how to write a value of type t without boxing it.
+// formats reports whether a function writes text for any value, and nothing else.
+func formats(name string) bool {
+	return strings.HasPrefix(name, "fmt.Sprint") || strings.HasPrefix(name, "fmt.Fprint") ||
+		strings.HasPrefix(name, "fmt.Append")
+}
+
+// typed says how to write a value of basic type t without boxing it.
 func typed(t types.Type) string {
 	if check.IsString(t) {
 		return "write the text itself"
 	}
-	if _, basic := t.Underlying().(*types.Basic); basic {
-		return "append it to a []byte with strconv, or write it typed"
-	}
-	return "write it by a function of its own type"
+	return "append it to a []byte with strconv, or write it typed"
 }
 
 // consumer is the function that the value is an argument of, or "", and whether it is of
@@ -450,6 +389,39 @@ func consumers(v ssa.Value, seen map[ssa.Value]bool) (calls []*ssa.CallCommon) {
 	return calls
 }
 
+// read reports whether each function that gets the value looks at its bytes and length alone,
+// which a text has as well as a []byte.
+func (k *subject) read() bool {
+	for _, c := range consumers(k.s.Value, map[ssa.Value]bool{}) {
+		fn := c.StaticCallee()
+		if fn == nil || len(fn.Blocks) == 0 {
+			return false
+		}
+		for i, arg := range c.Args {
+			if arg == k.s.Value && !looked(fn.Params[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// looked reports whether a text or []byte is only indexed and measured.
+func looked(v ssa.Value) bool {
+	return !slices.ContainsFunc(*v.Referrers(), func(use ssa.Instruction) bool {
+		switch i := use.(type) {
+		case *ssa.Lookup, *ssa.Index, *ssa.DebugRef:
+			return false
+		case *ssa.IndexAddr:
+			return slices.ContainsFunc(*i.Referrers(), func(of ssa.Instruction) bool { _, load := of.(*ssa.UnOp); return !load })
+		case *ssa.Call:
+			b, ok := i.Call.Value.(*ssa.Builtin)
+			return !ok || b.Name() != "len"
+		}
+		return true
+	})
+}
+
 // stored reports whether a value is put into memory, a map or a channel.
 func (k *subject) stored() bool {
 	return slices.ContainsFunc(*k.s.Value.Referrers(), func(use ssa.Instruction) bool {
@@ -464,44 +436,28 @@ func (k *subject) stored() bool {
 }
 
 func (k *subject) closure() {
+	k.e.Check = "closurecapture"
 	for _, use := range *k.s.Value.Referrers() {
 		if start, ok := use.(*ssa.Go); ok && start.Call.Value == k.s.Value {
 			k.goroutine()
 			return
 		}
 	}
-	if !k.dies() || k.life.many {
-		k.e.Check = "closurecapture"
-		return
-	}
-	k.change("closurecapture", "%s", k.again("the function", "set what it captures"))
 }
 
 func (k *subject) list() {
-	if k.life.kind != died {
-		return
-	}
-	k.e.Verdict, k.e.Check = Reshape, "boxing"
-	k.e.Remedy = fmt.Sprintf("%s takes a list of any: a function with typed parameters needs none",
-		k.consumerOr("the callee"))
-}
-
-func (k *subject) consumerOr(name string) string {
-	if to, _ := k.consumer(); to != "" {
-		return to
-	}
-	return name
-}
-
-func (k *subject) channel() {
-	if k.dies() {
-		k.change("", "%s", k.again("the channel", "drain it"))
+	switch to, own := k.consumer(); {
+	case to == "" || k.life.kind != died:
+	case own && k.dies():
+		k.reshape("boxing", "%s takes a list of any: a function with typed parameters needs none", to)
+	case !own:
+		k.e.Verdict, k.e.Check, k.idle = Outside, "boxing", true
+		k.e.Remedy = to + " takes a list of its last arguments"
 	}
 }
 
 func (k *subject) goroutine() {
-	k.e.Verdict, k.e.Remedy = Reshape, "a goroutine each time: workers that wait on a channel need none"
-	k.e.Check = "closurecapture"
+	k.reshape("closurecapture", "a goroutine each time: workers that wait on a channel need none")
 }
 
 func (k *subject) deferred() {
@@ -512,7 +468,7 @@ func (k *subject) deferred() {
 func (k *subject) saves() Totals {
 	t := k.t.Totals
 	switch {
-	case k.e.Verdict == Inherent, k.e.Verdict == Open, k.e.Verdict == Outside && k.idle:
+	case k.e.Verdict == Inherent, k.e.Verdict == Outside && k.idle:
 		return Totals{}
 	case k.grows:
 		return k.t.regrown()
@@ -533,7 +489,7 @@ func (k *subject) found() {
 		}
 		k.e.Fix = k.e.Fix || f.Fix
 		if k.e.Verdict == Outside {
-			k.e.Verdict, k.e.Check, k.e.Remedy = Remedy, f.Check, f.Message
+			k.e.Verdict, k.e.Check, k.e.Remedy, k.idle = Remedy, f.Check, f.Message, false
 			if f.Caveat == check.Interface {
 				k.e.Verdict = Reshape
 			}

@@ -1,0 +1,139 @@
+package advice
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// calls are functions whose last call allocates: the names of those that may be told what to
+// use instead begin with Yes.
+const calls = `package m
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var kept any
+
+func YesSplit(s string) (n int) {
+	for _, part := range strings.Split(s, ",") {
+		n += len(part)
+	}
+	return n
+}
+
+func NoSplit(s string) []string { return strings.Split(s, ",") }
+
+func YesErrorf() error { return errors.New("x") }
+
+func NoErrorf(s string) error { return errors.New(s) }
+
+func YesRegexp(s string) bool {
+	p := "a+"
+	return regexp.MustCompile(p).MatchString(s)
+}
+
+func NoRegexp(p, s string) bool { return regexp.MustCompile(p).MatchString(s) }
+
+func YesSprintf(n int) string { return fmt.Sprintf("%d", n) }
+
+func NoSprintf(n any) string { return fmt.Sprintf("%v", n) }
+
+func YesReader(r io.Reader) byte {
+	b := bufio.NewReader(r)
+	c, _ := b.ReadByte()
+	return c
+}
+
+func NoReader(r io.Reader) { kept = bufio.NewReader(r) }
+
+func NoReaderRecursive(r io.Reader, n int) byte {
+	b := bufio.NewReader(r)
+	c, _ := b.ReadByte()
+	if n > 0 {
+		c += NoReaderRecursive(r, n-1)
+	}
+	return c
+}
+
+func YesItoa(b []byte, n int) []byte { return append(b, strconv.Itoa(n)...) }
+
+func NoItoa(n int) string { return strconv.Itoa(n) }
+
+func YesBuffer(w io.Writer, in []string) {
+	var b bytes.Buffer
+	for _, s := range in {
+		b.WriteString(s)
+	}
+	w.Write(b.Bytes())
+}
+
+func YesBufferKept(in []string) []byte {
+	var b bytes.Buffer
+	for _, s := range in {
+		b.WriteString(s)
+	}
+	return b.Bytes()
+}
+
+func NoBufferOnce(s string) []byte {
+	var b bytes.Buffer
+	b.WriteString(s)
+	return b.Bytes()
+}
+
+func NoBufferGiven(b *bytes.Buffer, in []string) {
+	for _, s := range in {
+		b.WriteString(s)
+	}
+}
+`
+
+// TestCallsNeedWhatTheirRemedyRestsOn: what to use in place of a call is said where the code
+// allows it, and saves what the call makes; elsewhere the report says who makes it, and no more.
+func TestCallsNeedWhatTheirRemedyRestsOn(t *testing.T) {
+	callees := map[string]string{"Split": "strings.Split", "Errorf": "errors.New", "Regexp": "regexp.MustCompile",
+		"Sprintf": "fmt.Sprintf", "Reader": "bufio.NewReader", "Itoa": "strconv.Itoa", "Buffer": "bytes.(*Buffer).WriteString"}
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": calls})
+	units, err := analyze(t.Context(), Config{Dir: dir, Patterns: []string{"."}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := newExplainer(t.Context(), Config{}, units, dir, nil)
+	p := x.life.of(units[0].Package)
+	judged := 0
+	for _, s := range p.Sites() {
+		name := s.Func.Name()
+		callee := ""
+		for what, of := range callees {
+			if strings.Contains(name, what) {
+				callee = of
+			}
+		}
+		if s.Kind != life.Call || s.Callee() != lastName(callee) {
+			continue
+		}
+		judged++
+		c := &cause{callee: callee, leaf: callee, function: "m." + name, at: place{p.Fset.Position(s.Pos()).Filename, s.From}}
+		k := &subject{x: x, c: c, p: p, s: s, t: &site{Totals: Totals{Bytes: 4096, Objects: 16}},
+			e: &Explained{Callee: shortName(callee)}}
+		k.life = x.lifetime(p, s, c)
+		k.judge()
+		want := strings.HasPrefix(name, "Yes")
+		if saves := k.saves() != (Totals{}); k.idle == want || saves != want || k.e.Verdict != Outside {
+			t.Errorf("%s: %s: %s saves %+v; want a remedy: %v", name, k.e.Verdict, k.e.Remedy, k.saves(), want)
+		}
+	}
+	if want := strings.Count(calls, "\nfunc "); judged != want {
+		t.Errorf("%d of %d functions are judged", judged, want)
+	}
+}
