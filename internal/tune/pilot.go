@@ -89,11 +89,11 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 	if len(rec.Cycles) == 0 {
 		return p, errNoCycles
 	}
-	scale := gcScale(rec)
+	costs := cycleCosts(rec)
 	byStream := map[int][]cell.Cycle{}
 	streams := 0
-	for _, c := range rec.Cycles {
-		c.CPUNs = int64(scale * float64(c.CPUNs+c.IdleNs))
+	for i, c := range rec.Cycles {
+		c.CPUNs = int64(costs[i])
 		byStream[c.Stream] = append(byStream[c.Stream], c)
 		streams = max(streams, c.Stream+1)
 		p.GCSeconds += float64(c.CPUNs) / 1e9
@@ -133,18 +133,41 @@ func (p *Pilot) limited(cycles []cell.Cycle, beyond *moments) {
 	}
 }
 
-// gcScale is what the CPU times of the cycles are to be multiplied with: they are
-// those of gctrace, in which threads that wait for a CPU count as collecting.
-func gcScale(rec *cell.Record) float64 {
-	if scale := rec.Metrics[cell.GCCPUScale]; scale > 0 {
-		return scale
-	}
-	var traced float64
+// cycleCosts are the CPU times of the cycles in nanoseconds. gctrace has those in which
+// threads that wait for a CPU count as collecting. Behind other processes all threads wait
+// alike. A quota stops the program for most of a period of 100 ms, and seldom amid a cycle:
+// that counts as if nothing had stopped it.
+func cycleCosts(rec *cell.Record) []float64 {
+	var costs, units []float64
+	traced := 0.0
+	scanned := func(c cell.Cycle) float64 { return float64(c.LiveBytes + c.StackBytes + c.GlobalBytes + mib) }
 	for _, c := range rec.Cycles {
-		traced += float64(c.CPUNs+c.IdleNs) / 1e9
+		costs = append(costs, float64(c.CPUNs+c.IdleNs))
+		units = append(units, float64(c.CPUNs+c.IdleNs)/scanned(c))
 	}
-	return min(rec.Metrics[cell.TotalCPU]/max(traced, 1e-9), 1)
+	scale := rec.Metrics[cell.GCCPUScale]
+	if rec.Metrics[cell.PodThrottled] > 0 {
+		scale = 1
+		usual := median(units)
+		for i, c := range rec.Cycles {
+			costs[i] = min(costs[i], stretched*usual*scanned(c))
+		}
+	}
+	for _, cost := range costs {
+		traced += cost / 1e9
+	}
+	if most := rec.Metrics[cell.TotalCPU] / max(traced, 1e-9); scale <= 0 || scale > most {
+		scale = min(most, 1)
+	}
+	for i := range costs {
+		costs[i] *= scale
+	}
+	return costs
 }
+
+// stretched is how many times the usual cost of a byte that is marked a cycle takes at most
+// that no quota stopped.
+const stretched = 2
 
 // newTrajectory reads the cycles of one process. meanGoal is weighted by what
 // was allocated towards each goal; both count cycles that have one.

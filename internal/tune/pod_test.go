@@ -11,6 +11,25 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
+// TestThrottledCycles: where a quota stopped a run, one collection shows it and the others
+// are taken as they are; where other processes had the CPUs, all are scaled.
+func TestThrottledCycles(t *testing.T) {
+	rec := steady(20) // of 11 ms
+	rec.Cycles[7].CPUNs += 90e6
+	rec.Set(cell.GCCPUScale, 0.2)
+	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.2*0.31, 0.01) {
+		t.Errorf("%.3f s of collection behind other processes", got)
+	}
+	rec.Set(cell.PodThrottled, 1.5)
+	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.011*(19+stretched), 0.01) {
+		t.Errorf("%.3f s of collection in a throttled pod", got)
+	}
+	rec.Set(cell.TotalCPU, 0.1)
+	if got := mustPilot(t, rec).GCSeconds; got > 0.1001 {
+		t.Errorf("%.3f s of collection in 0.1 s of CPU time", got)
+	}
+}
+
 // TestThrottledPod runs a program in a control group of half a CPU and outside of
 // it. Throttled threads do not collect: the share of collection is about the same,
 // gctrace's CPU time is never more than the program's, and the waiting is noticed.
