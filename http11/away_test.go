@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // A connection must not miss the rest of a head that arrives while a goroutine
@@ -26,6 +28,9 @@ func testRestOfHead(t *testing.T) {
 	rounds := 1000
 	if testing.Short() {
 		rounds = 250
+	}
+	if invariant.Race {
+		rounds = 50
 	}
 	var wg sync.WaitGroup
 	for i := range 64 {

@@ -98,6 +98,7 @@ func everySplit(t *testing.T, m *memory, body []byte) {
 // TestExtensionsByTheGrammar tries all extensions of up to six parts, and each
 // byte in each position.
 func TestExtensionsByTheGrammar(t *testing.T) {
+	alone(t)
 	m := newTestMemory(t)
 	accepted, refused := 0, 0
 	try := func(line string) {

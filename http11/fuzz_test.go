@@ -193,6 +193,7 @@ func differ(m *memory, input []byte, lim *limits) error {
 }
 
 func TestStricterThanNetHTTP(t *testing.T) {
+	alone(t)
 	m := newTestMemory(t)
 	for _, s := range stricter {
 		if _, _, err := ours(m, []byte(s.input), &conformanceLimits); err != error(s.err) {

@@ -157,6 +157,7 @@ func everyMode(t *testing.T, test func(t *testing.T, m *memory)) {
 }
 
 func TestConformanceOfTheParser(t *testing.T) {
+	alone(t)
 	if len(conformance) < 120 {
 		t.Errorf("the table has %d cases, want at least 120", len(conformance))
 	}
@@ -189,6 +190,7 @@ func TestConformanceOfTheParser(t *testing.T) {
 
 // TestTargetCharacters puts each byte into a path and a query, in both forms.
 func TestTargetCharacters(t *testing.T) {
+	alone(t)
 	m := newTestMemory(t)
 	const unreserved = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
 	const pchar = unreserved + "!$&'()*+,;=" + ":@" // RFC 3986, section 3.3, but for percent
@@ -241,6 +243,7 @@ func TestTargetParts(t *testing.T) {
 // TestTargetEndKnowsEachByte compares the eight bytes at once with the class of each, at
 // every place and beside every other byte.
 func TestTargetEndKnowsEachByte(t *testing.T) {
+	alone(t)
 	buf := make([]byte, 16)
 	for at := range buf {
 		for c := range 256 {
@@ -267,6 +270,7 @@ func TestTargetEndKnowsEachByte(t *testing.T) {
 // TestHeadsInARow parses each head behind each other one. Many of them have the
 // same header section.
 func TestHeadsInARow(t *testing.T) {
+	alone(t)
 	for _, first := range conformance {
 		for _, second := range conformance {
 			parseInARow(t, first.input, second.input)
@@ -306,6 +310,7 @@ func parseInARow(t *testing.T, first, second string) {
 // TestSplitsMakeNoDifference delivers each case split at every offset, and byte
 // by byte.
 func TestSplitsMakeNoDifference(t *testing.T) {
+	alone(t)
 	m, err := newMemory(Memory{})
 	if err != nil {
 		t.Fatal(err)

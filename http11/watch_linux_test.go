@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // busyVariable makes the test binary compute: see TestBusy.
@@ -81,6 +83,9 @@ func heldUnder(t *testing.T, h HandlerFunc, d time.Duration, enough uint64) uint
 // A handler without CPU time does not hold its loop; one that sleeps does, even
 // on a machine with too few CPUs.
 func TestHeldLoopsOfABusyMachine(t *testing.T) {
+	if invariant.Enabled {
+		t.Skip("keeps all CPUs busy for seconds to see when the watch acts: not with checks compiled in")
+	}
 	quick := func(*Context) { burn(200 * time.Microsecond) }
 	const rare = 3 // a thread may once get no CPU for longer than the watch has patience
 	t.Run("within", func(t *testing.T) {

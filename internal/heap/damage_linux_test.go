@@ -123,6 +123,7 @@ func (w *wreck) read(t testing.TB, changes []byte) error {
 // TestDamagedMemory reads a program as a core in which words are not what they
 // were: there must be an error, or a report.
 func TestDamagedMemory(t *testing.T) {
+	alone(t)
 	w := newWreck(t)
 	seeds := uint64(100)
 	if testing.Short() {

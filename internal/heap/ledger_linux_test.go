@@ -61,6 +61,7 @@ func (e *entry) off() float64 { return float64(e.saves)/float64(e.saved) - 1 }
 // must have what was planted, and the remedy save what was predicted.
 // scripts/heap-ledger.sh runs five pairs of each, and writes docs/results/heap-ledger.md.
 func TestLedger(t *testing.T) {
+	alone(t)
 	t.Setenv("MALLOC_ARENA_MAX", "")
 	program := filepath.Join(t.TempDir(), "ledger")
 	cmd := exec.Command("go", "build", "-o", program, ".")

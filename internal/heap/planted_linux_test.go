@@ -64,6 +64,14 @@ func TestPlantedLeaks(t *testing.T) {
 	}
 }
 
+// alone skips a test in race builds, for what they look at is how memory is copied,
+// which the plants show.
+func alone(t *testing.T) {
+	if invariant.Race {
+		t.Skip("reads what the plants read, by one goroutine: not in race builds")
+	}
+}
+
 // build builds testdata/planted once for one version of Go.
 func build(t *testing.T, toolchain, flags string) string {
 	t.Helper()
@@ -161,6 +169,7 @@ func findPlanted(t *testing.T, program, leak, want string, config Config) {
 
 // TestCoreSaysWhatTheProcessDoes reads a process, then its core.
 func TestCoreSaysWhatTheProcessDoes(t *testing.T) {
+	alone(t)
 	gcore, err := exec.LookPath("gcore")
 	if err != nil {
 		t.Skip("no gcore here to write a core file")
