@@ -11,7 +11,7 @@ import (
 )
 
 // TestMakefile: each part of make test is in one lane and has a recipe, the packages that start first exist, and what
-// the part unit leaves out is in the part source.
+// the part unit leaves out is in the part source. PLAIN64 has all packages of KIT that it should.
 func TestMakefile(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -43,6 +43,20 @@ func TestMakefile(t *testing.T) {
 	for _, dir := range strings.Fields(variables["LONG"] + " " + variables["KIT"]) {
 		if _, err := os.Stat(filepath.Join(root, strings.TrimSuffix(dir, "/..."))); err != nil {
 			t.Error(err)
+		}
+	}
+	plain64 := regexp.MustCompile(`atomic\.(Add|Load|Store|CompareAndSwap|Swap|And|Or)(Int|Uint)64\(`)
+	for _, dir := range strings.Fields(strings.ReplaceAll(variables["KIT"], "/...", "/*")) {
+		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("no files in %s (%v)", dir, err)
+		}
+		for _, file := range files {
+			if text, err := os.ReadFile(file); err != nil {
+				t.Error(err)
+			} else if plain64.Match(text) && !slices.Contains(strings.Fields(variables["PLAIN64"]), dir) {
+				t.Errorf("%s has 64-bit atomics on plain words, and %s is not in PLAIN64", file, dir)
+			}
 		}
 	}
 	inSource := regexp.MustCompile(`^(` + variables["SOURCE"] + `)(/|$)`)
