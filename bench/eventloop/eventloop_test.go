@@ -236,11 +236,19 @@ func bench(b *testing.B, i impl, producers int, batch bool) {
 	}
 }
 
-// BenchmarkSubmit compares tasks submitted singly.
+// BenchmarkSubmit compares tasks submitted singly; rest is a producer for each P but
+// the loop's.
 func BenchmarkSubmit(b *testing.B) {
-	for _, producers := range []int{1, 2, 8} {
+	for _, producers := range []string{"1", "2", "8", "rest"} {
+		n, err := strconv.Atoi(producers)
+		if err != nil {
+			n = runtime.GOMAXPROCS(0) - 1
+		}
+		if err != nil && n < 2 {
+			continue // as with one producer
+		}
 		for _, i := range impls {
-			b.Run("producers="+strconv.Itoa(producers)+"/impl="+i.name, func(b *testing.B) { bench(b, i, producers, false) })
+			b.Run("producers="+producers+"/impl="+i.name, func(b *testing.B) { bench(b, i, n, false) })
 		}
 	}
 }

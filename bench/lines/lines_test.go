@@ -58,6 +58,25 @@ func BenchmarkPin(b *testing.B) {
 	runtime.KeepAlive(sum)
 }
 
+// BenchmarkYield gives up the CPU where nobody else wants it, as a consumer that
+// finds nothing does.
+func BenchmarkYield(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		runtime.Gosched()
+	}
+}
+
+// BenchmarkPause is 30 PAUSE instructions, after which whoever spins for a mutex
+// looks again.
+func BenchmarkPause(b *testing.B) {
+	if !hasPause {
+		b.Skip("written for amd64 only")
+	}
+	for i := 0; i < b.N; i++ {
+		pause()
+	}
+}
+
 // pair runs f on two Ps, with 0 and 1, until both return.
 func pair(b *testing.B, f func(side uint64)) {
 	if runtime.GOMAXPROCS(0) < 2 {

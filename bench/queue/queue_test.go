@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/bench/internal/cputime"
 )
@@ -104,12 +105,16 @@ func produce(q queue, values []*task, each, producers int, taken *atomic.Int64) 
 func backlog(b *testing.B, q queue) {
 	b.ReportAllocs()
 	value, dst, sum := &task{1}, make([]*task, maxBatch), 0
+	rounds, pushing := 0, time.Duration(0)
 	round := func() {
+		began := time.Now()
 		for range window {
 			if !q.push(value) {
 				b.Fatal("full")
 			}
 		}
+		pushing += time.Since(began)
+		rounds++
 		for got := 0; got < window; {
 			n := q.take(dst)
 			for _, t := range dst[:n] {
@@ -119,18 +124,25 @@ func backlog(b *testing.B, q queue) {
 		}
 	}
 	cputime.Rounds(b, window, "value", round)
+	b.ReportMetric(float64(pushing.Nanoseconds())/float64(rounds*window), "ns/push")
 	if sum < window {
 		b.Fatal("nothing came out")
 	}
 }
 
-// BenchmarkMPSC compares queues for many producers with values pushed singly.
+// BenchmarkMPSC compares queues for many producers with values pushed singly; rest is
+// a producer for each P but the consumer's.
 func BenchmarkMPSC(b *testing.B) {
-	for _, producers := range []int{1, 2, 8} {
+	for _, producers := range []string{"1", "2", "8", "rest"} {
+		n, err := strconv.Atoi(producers)
+		if err != nil {
+			n = runtime.GOMAXPROCS(0) - 1
+		}
+		if err != nil && n < 2 {
+			continue // as with one producer
+		}
 		for _, impl := range mpsc {
-			b.Run("producers="+strconv.Itoa(producers)+"/impl="+impl.name, func(b *testing.B) {
-				bench(b, impl.make(), producers, 1, 0)
-			})
+			b.Run("producers="+producers+"/impl="+impl.name, func(b *testing.B) { bench(b, impl.make(), n, 1, 0) })
 		}
 	}
 }
@@ -175,9 +187,10 @@ func BenchmarkSPSC(b *testing.B) {
 	}
 }
 
-// BenchmarkBacklog compares those for many producers in one goroutine.
+// BenchmarkBacklog compares those for many producers, and the ring for one, in one
+// goroutine. Of ns/value, ns/push is what pushing takes.
 func BenchmarkBacklog(b *testing.B) {
-	for _, impl := range mpsc {
+	for _, impl := range append(mpsc[:len(mpsc):len(mpsc)], impl{"isobar-spsc", spsc[0].make}) {
 		b.Run("window="+strconv.Itoa(window)+"/impl="+impl.name, func(b *testing.B) { backlog(b, impl.make()) })
 	}
 }

@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,12 +38,29 @@ func BenchmarkRecord(b *testing.B) {
 	})
 }
 
+// BenchmarkRecordParallel has every P record; the peer is for one goroutine and
+// needs a mutex.
 func BenchmarkRecordParallel(b *testing.B) {
+	b.Run("impl=isobar", func(b *testing.B) {
+		r := latency.NewRecorder()
+		recordParallel(b, r.Record)
+	})
+	b.Run("impl=hdrhistogram-go-mutex", func(b *testing.B) {
+		var mu sync.Mutex
+		h := hdr.New(1, int64(time.Hour), 3)
+		recordParallel(b, func(d time.Duration) {
+			mu.Lock()
+			_ = h.RecordValue(int64(d))
+			mu.Unlock()
+		})
+	})
+}
+
+func recordParallel(b *testing.B, record func(time.Duration)) {
 	b.ReportAllocs()
-	r := latency.NewRecorder()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
-			r.Record(durations[i&(len(durations)-1)])
+			record(durations[i&(len(durations)-1)])
 		}
 	})
 }

@@ -22,9 +22,15 @@ func publish(records []record, dir string, stdout io.Writer) error {
 		}
 	}
 	for _, m := range machines {
+		if err := publishMany(records, m, dir, stdout); err != nil {
+			return err
+		}
 		sections, err := tables(records, m)
 		if err != nil {
 			return err
+		}
+		if sections == "" {
+			continue
 		}
 		if dir == "" {
 			if _, err := io.WriteString(stdout, page(m, sections)); err != nil {
@@ -80,7 +86,9 @@ func tables(records []record, m Machine) (string, error) {
 				return "", err
 			}
 			jobs[r.Job] = j
-			order = append(order, r.Job)
+			if j.variant != modelVariant {
+				order = append(order, r.Job)
+			}
 		}
 		all := r.allBlocks()
 		if counts[all]++; 2*counts[all] >= j.blocks {

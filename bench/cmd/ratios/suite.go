@@ -1,10 +1,14 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+)
 
 // suites are the lists of jobs by name. Bench takes less than 40 minutes on two
-// CPUs. Many is for machines with more: it asks how cost grows with CPUs, and
-// how it holds up with four times as many Ps.
+// CPUs. Many is for machines with more: it asks how cost grows with CPUs, beside what
+// package coherence predicts, and how it holds up with four times as many Ps.
 var suites = map[string][]string{
 	"bench": {
 		"-blocks=9 -benchtime=50ms ./recorder ./pool ./queue ./slab ./arena ./eventloop ./http11",
@@ -16,10 +20,28 @@ var suites = map[string][]string{
 		"-blocks=9 -benchtime=1x -cpu=2 -ours=isobar-fleet -wall ./fleet",
 	},
 	"many": {
-		"-blocks=7 -benchtime=50ms -cpu=1,2,4,8,16,32,64,128 -variant=', many CPUs'" +
-			" ./recorder ./pool ./queue ./eventloop ./http11",
+		"-blocks=9 -benchtime=20ms -cpu=" + powers + " -variant='" + modelVariant + "' -bench='" + modelled + "'" +
+			" ./lines ./queue ./pool ./recorder ./eventloop",
+		"-blocks=7 -benchtime=50ms -cpu=" + powers + " -variant=', many CPUs' ./recorder ./pool ./queue ./eventloop ./http11",
 	},
 }
+
+// modelled are the benchmarks that package coherence is calibrated by and predicts.
+const modelled = "Locked/instruction=add|Move/wait=write|Shared/work=0|Stream/left=cleared|Yield|Pause" +
+	"|MPSC$/producers=(1|rest)/impl=(isobar|isobar-ring|xsync-mpmc|xsync-umpsc|mutex-slice|channel)$" +
+	"|SPSC/batch=1/impl=(isobar|channel)$|Backlog/.*/impl=(isobar|isobar-ring|isobar-spsc|xsync-mpmc|xsync-umpsc|mutex-slice|channel)$" +
+	"|Retaining/burst=1$/impl=(isobar|syncpool)$|Bounded/burst=1$/impl=(isobar|syncpool|channel|xsync)$|RecordParallel" +
+	"|Submit$/producers=(1|rest)/impl=(isobar|channel)$"
+
+// powers are the numbers of Ps that the suite many asks for, up to four times as
+// many as CPUs.
+var powers = func() string {
+	list := "1"
+	for n := 2; n <= 4*runtime.NumCPU(); n *= 2 {
+		list += "," + strconv.Itoa(n)
+	}
+	return list
+}()
 
 func findSuite(name string) ([]job, error) {
 	lines, ok := suites[name]

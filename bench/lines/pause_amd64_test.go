@@ -1,0 +1,6 @@
+package lines
+
+const hasPause = true
+
+// pause executes 30 PAUSE instructions.
+func pause()

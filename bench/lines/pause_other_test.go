@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package lines
+
+const hasPause = false
+
+func pause() {}
