@@ -133,7 +133,8 @@ that the compiled structures execute.
 
 **What it leaves out:** distances (every two CPUs are as far apart as the two that were measured), goroutines that sleep (a lock is
 waited for by spinning, so mutexes and channels look better than they are), CPUs that others use, the collector, cache sizes. So read
-the rows of locks as the least that they cost, and single figures as good to the factors of the second table.
+the rows of locks as the least that they cost, and single figures as good to the factors of the second table. A consumer that is faster
+than its producer disturbs it more than the model says, on every side.
 
 `
 
@@ -231,7 +232,9 @@ func writeAhead(w io.Writer, all []reading) {
 
 // writeCrowded compares four times as many Ps as CPUs with as many.
 func writeCrowded(w io.Writer, all []reading, cpus int) {
-	fmt.Fprintf(w, "\n## More Ps than CPUs\n\nns of elapsed time for an operation, measured, with GOMAXPROCS %d beside %d.\n\n"+
+	fmt.Fprintf(w, "\n## More Ps than CPUs\n\nns of elapsed time for an operation, measured, with GOMAXPROCS %d beside %d. All sides wait by"+
+		" runtime.Gosched for room and for values, which takes whole time slices where the kernel shares the CPUs out; TestMorePsThanCPUs"+
+		" of each package holds it to a channel.\n\n"+
 		"| benchmark | implementation | %[2]d | %[1]d | ratio |\n| --- | --- | ---: | ---: | --- |\n", 4*cpus, cpus)
 	for _, s := range coherence.Subjects {
 		var few, many, ratios []float64
