@@ -89,7 +89,7 @@ func (r reading) ns(s coherence.Subject, cpus int) float64 {
 func (r reading) costs() coherence.Costs {
 	line := func(name string) float64 { return r.of("lines."+name, 2, "ns/op") }
 	lock := line("Locked/instruction=add")
-	return coherence.Costs{
+	c := coherence.Costs{
 		Lock:  lock,
 		Move:  line("Move/wait=write"),
 		Write: max(0, r.of("lines.Stream/left=cleared", 2, "ns/write")-lock),
@@ -98,6 +98,10 @@ func (r reading) costs() coherence.Costs {
 		Pause: line("Pause"),
 		Yield: line("Yield"),
 	}
+	if math.IsNaN(c.Pause) { // not measured on this architecture
+		c.Pause = c.Yield
+	}
+	return c
 }
 
 // work is what a subject does beside sharing, measured on one CPU; ok if it was.
@@ -126,20 +130,26 @@ func writeMany(w io.Writer, all []reading, from record) {
 
 const manyHead = `# Many CPUs: measured and predicted
 
-By ` + "`make bench-many`" + ` on %s, %d CPUs: %d blocks, %s at commit %s. The model runs each structure's accesses to shared
-memory on simulated CPUs with MESI caches, and adds up what this machine charges for them, measured in the same block. What it does
-not share is calibrated on one CPU. bench/coherence is the model, docs/adr/0022 its reasons; TestLocked holds it to the instructions
-that the compiled structures execute.
+By ` + "`make bench-many`" + ` on %s, %d CPUs: %d blocks, %s at commit %s.
+The model runs each structure's accesses to shared memory on simulated CPUs with MESI caches, and adds up what this
+machine charges for them, measured in the same block. What it does not share is calibrated on one CPU.
+bench/coherence is the model, docs/adr/0022 has its reasons; TestLocked holds it to the instructions that the compiled
+structures execute.
 
-**What it leaves out:** distances (every two CPUs are as far apart as the two that were measured), goroutines that sleep (a lock is
-waited for by spinning, so mutexes and channels look better than they are), CPUs that others use, the collector, cache sizes. So read
-the rows of locks as the least that they cost, and single figures as good to the factors of the second table. A consumer that is faster
-than its producer disturbs it more than the model says, on every side.
+**What it leaves out:** distances (every two CPUs are as far apart as the two that were measured), goroutines that sleep
+(a lock is waited for by spinning, so mutexes and channels look better than they are), CPUs that others use, the
+collector, cache sizes. So read the rows of locks as the least that they cost, and single figures as good to the
+factors of the second table. A consumer that is faster than its producer disturbs it more than the model says, on
+every side.
 
 `
 
 func writeCosts(w io.Writer, all []reading) {
-	fmt.Fprint(w, "## What the machine charges\n\n| | ns, median | least | most |\n| --- | ---: | ---: | ---: |\n")
+	fmt.Fprint(w, `## What the machine charges
+
+| | ns, median | least | most |
+| --- | ---: | ---: | ---: |
+`)
 	for _, row := range []struct {
 		what string
 		of   func(coherence.Costs) float64
@@ -148,7 +158,7 @@ func writeCosts(w io.Writer, all []reading) {
 		{"line that another CPU has written", func(c coherence.Costs) float64 { return c.Move }},
 		{"the same, one line after the other, by writes", func(c coherence.Costs) float64 { return c.Write }},
 		{"the same, by reads", func(c coherence.Costs) float64 { return c.Read }},
-		{"part of the second before the CPU that has a line gives it up", func(c coherence.Costs) float64 { return c.Keep }},
+		{"part of the second that a CPU keeps a line", func(c coherence.Costs) float64 { return c.Keep }},
 		{"30 PAUSE instructions", func(c coherence.Costs) float64 { return c.Pause }},
 		{"runtime.Gosched", func(c coherence.Costs) float64 { return c.Yield }},
 	} {
@@ -162,9 +172,15 @@ func writeCosts(w io.Writer, all []reading) {
 
 // writeChecked compares each prediction with the measurement of the same block.
 func writeChecked(w io.Writer, all []reading, cpus int) {
-	fmt.Fprint(w, "\n## Predicted beside measured\n\nns of elapsed time for an operation; the ratio is the median over blocks, and its range."+
-		" With one CPU the model is calibrated.\n\n| benchmark | implementation | CPUs | predicted | measured | predicted/measured |\n"+
-		"| --- | --- | ---: | ---: | ---: | --- |\n")
+	fmt.Fprint(w, `
+## Predicted beside measured
+
+ns of elapsed time for an operation; the ratio is the median over blocks, and its range. With one CPU the model is
+calibrated.
+
+| benchmark | implementation | CPUs | predicted | measured | predicted/measured |
+| --- | --- | ---: | ---: | ---: | --- |
+`)
 	for _, s := range coherence.Subjects {
 		for n := 2; n <= cpus; n *= 2 {
 			var predicted, measured, ratios []float64
@@ -177,8 +193,8 @@ func writeChecked(w io.Writer, all []reading, cpus int) {
 				}
 			}
 			if len(ratios) > 0 {
-				fmt.Fprintf(w, "| %s | %s | %d | %.3g | %.3g | %.2f [%.2f, %.2f] |\n", s.Name(n), s.Impl, n, median(predicted),
-					median(measured), median(ratios), slices.Min(ratios), slices.Max(ratios))
+				fmt.Fprintf(w, "| %s | %s | %d | %.3g | %.3g | %s |\n", s.Name(n), s.Impl, n,
+					median(predicted), median(measured), spread(ratios))
 			}
 		}
 	}
@@ -186,9 +202,15 @@ func writeChecked(w io.Writer, all []reading, cpus int) {
 
 // writeAhead predicts what nobody has measured, beside ours.
 func writeAhead(w io.Writer, all []reading) {
-	fmt.Fprint(w, "\n## Predicted for more CPUs\n\nns of elapsed time for an operation, with the median costs, and if a line takes three times"+
-		" as long to move; in parentheses ours to this peer.\n\n| benchmark | implementation | 1 CPU | 16 | 64 | 16, moves x 3 | 64, moves x 3 |\n"+
-		"| --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
+	fmt.Fprint(w, `
+## Predicted for more CPUs
+
+ns of elapsed time for an operation, with the median costs, and if a line takes three times as long to move; in
+parentheses ours to this peer.
+
+| benchmark | implementation | 1 CPU | 16 | 64 | 16, moves x 3 | 64, moves x 3 |
+| --- | --- | ---: | ---: | ---: | ---: | ---: |
+`)
 	var list []coherence.Costs
 	for _, r := range all {
 		list = append(list, r.costs())
@@ -232,10 +254,16 @@ func writeAhead(w io.Writer, all []reading) {
 
 // writeCrowded compares four times as many Ps as CPUs with as many.
 func writeCrowded(w io.Writer, all []reading, cpus int) {
-	fmt.Fprintf(w, "\n## More Ps than CPUs\n\nns of elapsed time for an operation, measured, with GOMAXPROCS %d beside %d. All sides wait by"+
-		" runtime.Gosched for room and for values, which takes whole time slices where the kernel shares the CPUs out; TestMorePsThanCPUs"+
-		" of each package holds it to a channel.\n\n"+
-		"| benchmark | implementation | %[2]d | %[1]d | ratio |\n| --- | --- | ---: | ---: | --- |\n", 4*cpus, cpus)
+	fmt.Fprintf(w, `
+## More Ps than CPUs
+
+ns of elapsed time for an operation, measured, with GOMAXPROCS %d beside %d. All sides wait by runtime.Gosched for room
+and for values, which takes whole time slices where the kernel shares the CPUs out; TestMorePsThanCPUs of each package
+holds it to a channel.
+
+| benchmark | implementation | %[2]d | %[1]d | ratio |
+| --- | --- | ---: | ---: | --- |
+`, 4*cpus, cpus)
 	for _, s := range coherence.Subjects {
 		var few, many, ratios []float64
 		for _, r := range all {
@@ -244,10 +272,14 @@ func writeCrowded(w io.Writer, all []reading, cpus int) {
 			}
 		}
 		if len(ratios) > 0 {
-			fmt.Fprintf(w, "| %s | %s | %.3g | %.3g | %.2f [%.2f, %.2f] |\n", s.Name(4*cpus), s.Impl, median(few), median(many),
-				median(ratios), slices.Min(ratios), slices.Max(ratios))
+			fmt.Fprintf(w, "| %s | %s | %.3g | %.3g | %s |\n", s.Name(4*cpus), s.Impl, median(few), median(many), spread(ratios))
 		}
 	}
+}
+
+// spread is the median of ratios and their range.
+func spread(ratios []float64) string {
+	return fmt.Sprintf("%.2f [%.2f, %.2f]", median(ratios), slices.Min(ratios), slices.Max(ratios))
 }
 
 func median(values []float64) float64 {
@@ -259,7 +291,10 @@ func median(values []float64) float64 {
 // publishMany writes the page of many CPUs of a machine, if it was measured.
 func publishMany(records []record, m Machine, dir string, stdout io.Writer) error {
 	all, from, err := readings(records, m)
-	all = slices.DeleteFunc(all, func(r reading) bool { c := r.costs(); return math.IsNaN(c.Move + c.Read + c.Keep + c.Yield) })
+	all = slices.DeleteFunc(all, func(r reading) bool {
+		c := r.costs()
+		return math.IsNaN(c.Move + c.Write + c.Read + c.Keep + c.Yield)
+	})
 	if err != nil || len(all) == 0 {
 		return err
 	}

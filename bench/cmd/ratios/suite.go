@@ -29,7 +29,8 @@ var suites = map[string][]string{
 // modelled are the benchmarks that package coherence is calibrated by and predicts.
 const modelled = "Locked/instruction=add|Move/wait=write|Shared/work=0|Stream/left=cleared|Yield|Pause" +
 	"|MPSC$/producers=(1|rest)/impl=(isobar|isobar-ring|xsync-mpmc|xsync-umpsc|mutex-slice|channel)$" +
-	"|SPSC/batch=1/impl=(isobar|channel)$|Backlog/.*/impl=(isobar|isobar-ring|isobar-spsc|xsync-mpmc|xsync-umpsc|mutex-slice|channel)$" +
+	"|SPSC/batch=1/impl=(isobar|channel)$" +
+	"|Backlog/.*/impl=(isobar|isobar-ring|isobar-spsc|xsync-mpmc|xsync-umpsc|mutex-slice|channel)$" +
 	"|Retaining/burst=1$/impl=(isobar|syncpool)$|Bounded/burst=1$/impl=(isobar|syncpool|channel|xsync)$|RecordParallel" +
 	"|Submit$/producers=(1|rest)/impl=(isobar|channel)$"
 
