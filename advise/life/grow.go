@@ -82,17 +82,21 @@ func (p *Package) begins(v ssa.Value, kind Kind, g *Growth, heads map[*ssa.Basic
 		}
 	case *ssa.MakeSlice:
 		g.Begin = x
-		if c, ok := x.Cap.(*ssa.Const); !ok || c.Int64() > 0 {
-			g.Sized = true
-		}
+		g.Sized = g.Sized || some(x.Cap)
 	case *ssa.MakeMap:
-		g.Begin, g.Sized = x, x.Reserve != nil
+		g.Begin, g.Sized = x, x.Reserve != nil && some(x.Reserve)
 	case *ssa.Alloc:
 		g.Begin = x
 		if arr, ok := object(x.Type()).Underlying().(*types.Array); ok && arr.Len() > 0 {
 			g.Sized = true
 		}
 	}
+}
+
+// some reports whether a number may be more than none.
+func some(n ssa.Value) bool {
+	c, ok := n.(*ssa.Const)
+	return !ok || c.Int64() > 0
 }
 
 func (p *Package) loopsOf(fn *ssa.Function) loops {

@@ -144,16 +144,21 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 		return x.part(c, p, nil, t)
 	}
 	out := x.part(c, p, made[0], t)
-	what, same := []string{out.Kind + " " + out.What}, true
+	what, remedies, known, same := []string{out.Kind + " " + out.What}, []string{out.Remedy}, true, true
 	for _, s := range made[1:] {
 		o := x.part(c, p, s, t)
-		what = append(what, o.Kind+" "+o.What)
+		what, remedies = append(what, o.Kind+" "+o.What), append(remedies, o.Remedy)
 		same = same && o.Verdict == out.Verdict && o.Remedy == out.Remedy && o.Lifetime == out.Lifetime
+		known = known && o.Verdict == out.Verdict
 	}
-	if !same {
-		out.What = strings.Join(what, " or ")
-		out.Verdict, out.Open, out.Fix, out.mended, out.saved = Unknown, true, false, Finding{}, Totals{}
-		out.Check, out.Remedy, out.Decides = "", "cannot tell which expression of the line allocated", ""
+	if same {
+		return out
+	}
+	out.What, out.Check, out.Fix, out.mended = strings.Join(what, " or "), "", false, Finding{}
+	out.Remedy = "one of: " + strings.Join(slices.Compact(remedies), "; or ")
+	if !known {
+		out.Verdict, out.Open, out.saved, out.Decides = Unknown, true, Totals{}, ""
+		out.Remedy = "cannot tell which expression of the line allocated"
 	}
 	return out
 }

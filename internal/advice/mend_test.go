@@ -145,6 +145,17 @@ func states() int {
 	return len(leftover)
 }
 
+var entered map[int]int
+
+func sized(in []int) int {
+	m := map[int]int{}
+	for i, v := range in {
+		m[i] = v
+	}
+	entered = m
+	return len(m)
+}
+
 func reflected(n int) int {
 	p := &point{}
 	return reflect.ValueOf(p).Elem().Field(0).Len() + n
@@ -182,6 +193,9 @@ func Test(t *testing.T) {
 		}
 		if n := twice(zeros{}, 5); n != 30 {
 			t.Error("twice", n)
+		}
+		if n := sized(in); n != 300 {
+			t.Error("sized", n)
 		}
 		if a, b := object(zeros{}, 1), object(zeros{}, 1); a != b {
 			t.Error("object", a, b)
@@ -251,6 +265,12 @@ func BenchmarkGrouped(b *testing.B) {
 	}
 }
 
+func BenchmarkSized(b *testing.B) {
+	for b.Loop() {
+		sum += sized(in)
+	}
+}
+
 func BenchmarkStates(b *testing.B) {
 	for b.Loop() {
 		sum += states()
@@ -316,7 +336,7 @@ func TestMendedFixesHold(t *testing.T) {
 	for _, f := range v.Fixes {
 		outcome[f.Finding.Function[strings.LastIndexByte(f.Finding.Function, '.')+1:]] = f.Outcome + ": " + f.Reason + f.Diff
 	}
-	for _, name := range []string{"capacity", "pooled", "pooledToo", "object", "round"} {
+	for _, name := range []string{"capacity", "pooled", "pooledToo", "object", "round", "sized"} {
 		if !strings.HasPrefix(outcome[name], Kept) {
 			t.Errorf("%s: %q, want it kept", name, outcome[name])
 		}
