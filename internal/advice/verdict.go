@@ -299,8 +299,11 @@ func (k *subject) joined() {
 
 func (k *subject) converted() {
 	name, other := "stringconv", "the bytes themselves"
-	if check.IsBytes(k.s.Value.Type()) {
+	switch from := k.s.Value.(*ssa.Convert).X.Type(); {
+	case check.IsBytes(k.s.Value.Type()):
 		name, other = "byteconv", "the string itself"
+	case !check.IsBytes(from): // of runes, which no text and no bytes stand for
+		return
 	}
 	switch to, own := k.consumer(); {
 	case to != "" && !own && k.life.kind == died:

@@ -1,0 +1,130 @@
+package advice
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// expressions are functions each of which has one expression of the kind that its name ends
+// with. Those that have a remedy begin with Yes.
+const expressions = `package m
+
+import (
+	"io"
+	"strings"
+)
+
+var kept any
+
+func sum(s string) (n int) {
+	for i := range len(s) {
+		n += int(s[i])
+	}
+	return n
+}
+
+func hold(s string) { kept = s }
+
+func first(r []rune) rune { return r[0] }
+
+func YesReadConversion(b []byte) int { return sum(string(b)) }
+
+func NoKeptConversion(b []byte) { hold(string(b)) }
+
+func NoRunesConversion(s string) rune {
+	r := []rune(s)
+	return r[0] + r[1]
+}
+
+func NoRunesGivenConversion(s string) rune { return first([]rune(s)) }
+
+func YesMake(r io.Reader, n int) byte {
+	b := make([]byte, n)
+	r.Read(b)
+	return b[0]
+}
+
+func NoRecursiveMake(r io.Reader, n int) byte {
+	b := make([]byte, n)
+	r.Read(b)
+	if n > 9 {
+		b[0] += NoRecursiveMake(r, n-1)
+	}
+	return b[0]
+}
+
+func NoKeptOnAPathMake(r io.Reader, n int) byte {
+	b := make([]byte, n)
+	if k, _ := r.Read(b); k > 100 {
+		kept = b
+	}
+	return b[0]
+}
+
+func YesAppend(in []string) (out []string) {
+	for _, s := range in {
+		out = append(out, s+"x")
+	}
+	return out
+}
+
+func NoCostlyAppend(in string) (out []string) {
+	for _, s := range strings.Fields(in) {
+		out = append(out, s+"x")
+	}
+	return out
+}
+
+type part struct{ a, b, c int }
+
+type whole struct {
+	p, asked, shared *part
+	n                int
+}
+
+func YesLiteral(n int) *whole { return &whole{n: n, p: &part{a: n}} }
+
+func NoComparedLiteral(n int) *whole { return &whole{n: n, asked: &part{a: n}} }
+
+func (w *whole) ask() bool { return w.asked == nil }
+
+func NoSharedLiteral(n int) *whole { return &whole{n: n, shared: &part{a: n}} }
+
+func (w *whole) share(v *whole) { w.shared = v.shared }
+`
+
+// TestRemediesNeedWhatTheyRestOn: a remedy is named where the code of the function, of what
+// it calls, and of who else uses a field leaves no doubt.
+func TestRemediesNeedWhatTheyRestOn(t *testing.T) {
+	kinds := map[string]life.Kind{"Conversion": life.Convert, "Make": life.Make, "Append": life.Append,
+		"Literal": life.Literal}
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": expressions})
+	units, err := analyze(t.Context(), Config{Dir: dir, Patterns: []string{"."}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := newExplainer(t.Context(), Config{}, units, dir, nil)
+	p := x.life.of(units[0].Package)
+	judged := 0
+	for _, s := range p.Sites() {
+		name, of := s.Func.Name(), false
+		for end, kind := range kinds {
+			of = of || strings.HasSuffix(name, end) && s.Kind == kind
+		}
+		if !of || s.Kind == life.Literal && s.Type.String() != "example.org/m.part" {
+			continue
+		}
+		judged++
+		grown := map[int64]*Totals{64: {Objects: 10, Bytes: 640}, 128: {Objects: 10, Bytes: 1280}}
+		e := x.part(&cause{at: place{p.Fset.Position(s.Pos()).Filename, s.From}, function: "m." + name}, p, s,
+			&site{Totals: Totals{Bytes: 1920, Objects: 20}, sizes: grown})
+		if want := strings.HasPrefix(name, "Yes"); (e.Verdict == Remedy || e.Verdict == Reshape) != want {
+			t.Errorf("%s: %s: %s; want a remedy: %v", name, e.Verdict, e.Remedy, want)
+		}
+	}
+	if want := strings.Count(expressions, "\nfunc Yes") + strings.Count(expressions, "\nfunc No"); judged != want {
+		t.Errorf("%d of %d functions are judged", judged, want)
+	}
+}
