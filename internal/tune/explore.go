@@ -157,7 +157,9 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	}
 	chosen := []*pick{
 		of(Fastest, work, func(p *Prediction) bool { return p.cost.Mid <= cheapest+slack }),
-		of(SameMemory, work, func(p *Prediction) bool { return p.needs <= sameMemory && p.work < 1 && p.cpu.Mid < 1-t.Tolerance }),
+		of(SameMemory, work, func(p *Prediction) bool {
+			return p.needs <= sameMemory && p.work < 1 && p.cpu.Mid < 1-t.Tolerance
+		}),
 		of(LeastMemory, needs, func(p *Prediction) bool { return p.needs < lessMemory && p.work <= 1 }),
 	}
 	if t.Objective == RSS {

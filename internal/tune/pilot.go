@@ -135,18 +135,19 @@ func (p *Pilot) limited(cycles []cell.Cycle, beyond *moments) {
 
 // cycleCosts are the CPU times of the cycles in nanoseconds. gctrace has those in which
 // threads that wait for a CPU count as collecting. Behind other processes all threads wait
-// alike. A quota stops the program for most of a period of 100 ms, and seldom amid a cycle:
-// that counts as if nothing had stopped it.
+// alike. A quota stops the program for most of a period of 100 ms, and seldom amid a cycle
+// that is short against that: short cycles count as if nothing had stopped them.
 func cycleCosts(rec *cell.Record) []float64 {
-	var costs, units []float64
+	var costs, units, marking []float64
 	traced := 0.0
 	scanned := func(c cell.Cycle) float64 { return float64(c.LiveBytes + c.StackBytes + c.GlobalBytes + mib) }
 	for _, c := range rec.Cycles {
 		costs = append(costs, float64(c.CPUNs+c.IdleNs))
 		units = append(units, float64(c.CPUNs+c.IdleNs)/scanned(c))
+		marking = append(marking, float64(c.MarkNs))
 	}
 	scale := rec.Metrics[cell.GCCPUScale]
-	if rec.Metrics[cell.PodThrottled] > 0 {
+	if rec.Metrics[cell.PodThrottled] > 0 && median(marking) < shortCycle {
 		scale = 1
 		usual := median(units)
 		for i, c := range rec.Cycles {
@@ -168,6 +169,9 @@ func cycleCosts(rec *cell.Record) []float64 {
 // stretched is how many times the usual cost of a byte that is marked a cycle takes at most
 // that no quota stopped.
 const stretched = 2
+
+// shortCycle is the time, in nanoseconds, of a cycle that a quota seldom stops.
+const shortCycle = 4e6
 
 // newTrajectory reads the cycles of one process. meanGoal is weighted by what
 // was allocated towards each goal; both count cycles that have one.

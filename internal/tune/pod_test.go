@@ -14,13 +14,19 @@ import (
 // TestThrottledCycles: where a quota stopped a run, one collection shows it and the others
 // are taken as they are; where other processes had the CPUs, all are scaled.
 func TestThrottledCycles(t *testing.T) {
-	rec := steady(20) // of 11 ms
+	rec := steady(20) // of 11 ms of CPU time
 	rec.Cycles[7].CPUNs += 90e6
 	rec.Set(cell.GCCPUScale, 0.2)
 	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.2*0.31, 0.01) {
 		t.Errorf("%.3f s of collection behind other processes", got)
 	}
 	rec.Set(cell.PodThrottled, 1.5)
+	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.2*0.31, 0.01) {
+		t.Errorf("%.3f s of long collections in a throttled pod", got)
+	}
+	for i := range rec.Cycles {
+		rec.Cycles[i].MarkNs = 1e6
+	}
 	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.011*(19+stretched), 0.01) {
 		t.Errorf("%.3f s of collection in a throttled pod", got)
 	}
