@@ -334,8 +334,8 @@ func structured(t types.Type) bool {
 }
 
 func growsBuffer(function string) bool {
-	return !strings.HasSuffix(function, ".String") && (strings.HasPrefix(function, "bytes.(*Buffer).") || strings.HasPrefix(function, "bytes.growSlice") ||
-		strings.HasPrefix(function, "strings.(*Builder)."))
+	return !strings.HasSuffix(function, ".String") && (strings.HasPrefix(function, "bytes.(*Buffer).") ||
+		strings.HasPrefix(function, "bytes.growSlice") || strings.HasPrefix(function, "strings.(*Builder)."))
 }
 
 // resultType reports whether a result of type t, not an error, can refer to memory.
