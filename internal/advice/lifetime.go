@@ -86,7 +86,7 @@ func (l lifetime) String() string {
 func (l *lifetime) path() string {
 	switch l.kind {
 	case kept:
-		return "needed: " + l.held() + ", as long as that lives"
+		return l.held()
 	case escaped:
 		return l.result()
 	}

@@ -38,7 +38,7 @@ func TestPage(t *testing.T) {
 			Explained: Shares{Bytes: 0.99, Objects: 1},
 			Sites: []Explained{
 				{File: "hot.go", Line: 5, Function: "T.f", Share: Shares{Bytes: 0.6, Objects: 0.2}, Kind: "make", What: "make([]T, n)",
-					Lifetime: "kept", Verdict: Inherent, Remedy: "needed: field T.all keeps it"},
+					Lifetime: "kept", Verdict: Inherent, Remedy: "kept by T.all"},
 				{File: "hot.go", Line: 4, Function: "T.f", Share: Shares{Bytes: 0.3, Objects: 0.3}, Kind: "concatenation",
 					What: hostile, Objects: 12, Size: 16, PerCall: 2, Flow: "flow" + hostile, Lifetime: "dies in the call",
 					Verdict: Remedy, Check: "sprintf", Remedy: "append it", Decides: "hot.go:9",
@@ -58,7 +58,7 @@ func TestPage(t *testing.T) {
 	html := b.String()
 	for _, want := range []string{"regexpcompile</a> <code class=\"where\">hot.go:5</code>", "2 kept, 1 dropped, 0 unproven", "-100.0 %", "50.0 % of bytes", "id=\"check-boxing\"", "   4      x := ", `class="outcome kept"`,
 		"99.0 % of the bytes", `href="#site-2"`, `<svg class="flame"`, "Saves up to 30.0 % of bytes", "hot.go:9",
-		"12 objects in the profile, 16 bytes on average, 2 for each call", "needed: field T.all keeps it"} {
+		"12 objects in the profile, 16 bytes on average, 2 for each call", "kept by T.all"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)
 		}

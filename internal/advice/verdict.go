@@ -3,6 +3,7 @@ package advice
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -95,6 +96,10 @@ func (k *subject) reshape(name, text string, args ...any) {
 	k.e.Verdict = Reshape
 }
 
+// noRemedy begins the texts about memory that dies: that nothing is known is no proof that
+// nothing can be done.
+const noRemedy = "no remedy is known here: "
+
 // stays says why nothing that is known removes it.
 func (k *subject) stays() {
 	k.e.Verdict, k.e.Decides = Inherent, k.life.where
@@ -109,9 +114,9 @@ func (k *subject) stays() {
 	}
 	switch {
 	case l.kind == kept:
-		k.e.Remedy = "needed: " + l.held()
+		k.e.Remedy = l.held()
 	case l.kind == escaped:
-		k.e.Remedy = "needed: " + l.result()
+		k.e.Remedy = l.result()
 	case l.kind == unproved:
 		k.e.Remedy = "no remedy is known to be safe: " + l.open
 	case k.elsewhere != nil:
@@ -122,11 +127,11 @@ func (k *subject) stays() {
 				of, k.elsewhere.in, k.elsewhere.path())
 		}
 	case l.up > 0 && len(l.callers) > 0:
-		k.e.Remedy = "needed until then: " + l.result()
+		k.e.Remedy = noRemedy + l.result()
 	case l.many || k.s != nil && recursive(k.p, k.s.Func):
-		k.e.Remedy = "needed while " + l.in + " runs: several live at a time"
+		k.e.Remedy = noRemedy + "several live at a time while " + l.in + " runs"
 	default:
-		k.e.Remedy = "needed while " + l.in + " runs"
+		k.e.Remedy = noRemedy + "it lives while " + l.in + " runs"
 	}
 }
 
@@ -156,9 +161,7 @@ const least = 64
 // reuse sets the remedy for memory of which one instance is enough: thing is its name.
 func (k *subject) reuse(name, thing, reset string) {
 	switch {
-	case !k.again() || k.e.Size < least:
-	case k.life.up > 0:
-		k.reshape(name, "%s: let %s pass %s in, and use it again", k.life.result(), k.life.in, thing)
+	case !k.again() || k.life.up > 0 || k.e.Size < least: // a caller may hold two results at a time
 	case k.life.round:
 		k.change(name, "make %s once, before the loop, and %s in each round", thing, reset)
 	default:
@@ -226,11 +229,7 @@ func sizedName(s *life.Site) string {
 }
 
 func (k *subject) slice() {
-	name := "bufferpercall"
-	if k.life.up > 0 {
-		name = "resultslice"
-	}
-	k.reuse(name, "the slice", "cut it to [:0]")
+	k.reuse("bufferpercall", "the slice", "cut it to [:0]")
 }
 
 func (k *subject) appended() {
@@ -291,10 +290,36 @@ func (k *subject) mapped() {
 }
 
 func (k *subject) joined() {
-	if k.growth.Loop != nil {
+	if k.growth.Loop != nil && !k.readInRounds(k.s.Value, map[ssa.Value]bool{}) {
 		k.grows = true
 		k.change("concatloop", "write the pieces to a strings.Builder and take its String after the loop")
 	}
+}
+
+// readInRounds reports whether the loop that makes a text longer does anything else with it.
+func (k *subject) readInRounds(text ssa.Value, seen map[ssa.Value]bool) bool {
+	if seen[text] {
+		return false
+	}
+	seen[text] = true
+	for _, use := range *text.Referrers() {
+		if !k.growth.Loop.Has(use.Block()) {
+			continue
+		}
+		longer := false
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+			continue
+		case *ssa.Phi:
+			longer = true
+		case *ssa.BinOp:
+			longer = use.Op == token.ADD && use.X == text
+		}
+		if !longer || k.readInRounds(use.(ssa.Value), seen) {
+			return true
+		}
+	}
+	return false
 }
 
 func (k *subject) converted() {

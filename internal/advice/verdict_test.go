@@ -77,6 +77,21 @@ func NoCostlyAppend(in string) (out []string) {
 	return out
 }
 
+func YesConcat(in []string) (out string) {
+	for _, s := range in {
+		out += s
+	}
+	return out
+}
+
+func NoReadConcat(in []string) (out string) {
+	for _, s := range in {
+		out += s
+		hold(out)
+	}
+	return out
+}
+
 type part struct{ a, b, c int }
 
 type whole struct {
@@ -99,7 +114,7 @@ func (w *whole) share(v *whole) { w.shared = v.shared }
 // it calls, and of who else uses a field leaves no doubt.
 func TestRemediesNeedWhatTheyRestOn(t *testing.T) {
 	kinds := map[string]life.Kind{"Conversion": life.Convert, "Make": life.Make, "Append": life.Append,
-		"Literal": life.Literal}
+		"Concat": life.Concat, "Literal": life.Literal}
 	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": expressions})
 	units, err := analyze(t.Context(), Config{Dir: dir, Patterns: []string{"."}})
 	if err != nil {
