@@ -111,53 +111,77 @@ func (s Subject) Predict(costs Costs, work Work, cpus int) float64 {
 	return s.handOver(m, work, cpus-1)
 }
 
-// handOver is the loop of the benchmarks: producers keep a window of values in
+// A handOver is the loop of the benchmarks: producers keep a window of values in
 // flight, of which they look at the count of those taken every 64 values.
+type handOver struct {
+	queue
+	work          Work
+	wakes         bool
+	producers     int
+	each          int // values of a producer
+	taken, asleep *Word
+}
+
 func (s Subject) handOver(m *Machine, work Work, producers int) float64 {
-	q, counts, sleep := s.queue(m), m.Line(1), m.Line(1)
-	taken, asleep := &counts[0], &sleep[0]
-	each := max(64, 16_000/producers/64*64)
+	h := &handOver{
+		queue: s.queue(m), work: work, wakes: s.wakes, producers: producers,
+		each:  max(64, 16_000/producers/64*64),
+		taken: &m.Line(1)[0], asleep: &m.Line(1)[0],
+	}
 	end := m.Run(func(c *CPU) {
 		switch {
 		case c.id == 0:
-			for got := 0; got < each*producers; {
-				n := q.take(c, 256, work.Take)
-				if n > 0 {
-					got += n
-					c.Swap(taken, uint64(got))
-					continue
-				}
-				if s.wakes {
-					c.Swap(asleep, 1)
-					if n = q.take(c, 256, work.Take); n > 0 {
-						c.CAS(asleep, 1, 0)
-						got += n
-						c.Swap(taken, uint64(got))
-						continue
-					}
-					for c.Load(asleep) != 0 {
-						c.Work(c.m.costs.Yield)
-					}
-				}
-				c.Work(c.m.costs.Yield)
-			}
+			h.consume(c)
 		case c.id <= producers:
-			for i := 1; i <= each; i++ {
-				for !q.push(c, work.Push) {
-					c.Work(c.m.costs.Yield)
-				}
-				if s.wakes && c.Load(asleep) != 0 && c.CAS(asleep, 1, 0) {
-					c.Work(c.m.costs.Yield)
-				}
-				if i%64 == 0 {
-					for int64(i*producers)-int64(c.Load(taken)) > window {
-						c.Work(c.m.costs.Yield)
-					}
-				}
-			}
+			h.produce(c)
 		}
 	})
-	return end / float64(each*producers)
+	return end / float64(h.each*producers)
+}
+
+func (h *handOver) consume(c *CPU) {
+	for got := 0; got < h.each*h.producers; {
+		n := h.take(c, 256, h.work.Take)
+		if n == 0 && h.wakes {
+			n = h.rest(c)
+		}
+		if n == 0 {
+			c.Work(c.m.costs.Yield)
+			continue
+		}
+		got += n
+		c.Swap(h.taken, uint64(got))
+	}
+}
+
+// rest sleeps until a producer wakes the consumer, unless there is something
+// after all, of which it returns how much.
+func (h *handOver) rest(c *CPU) int {
+	c.Swap(h.asleep, 1)
+	if n := h.take(c, 256, h.work.Take); n > 0 {
+		c.CAS(h.asleep, 1, 0)
+		return n
+	}
+	for c.Load(h.asleep) != 0 {
+		c.Work(c.m.costs.Yield)
+	}
+	return 0
+}
+
+func (h *handOver) produce(c *CPU) {
+	for i := 1; i <= h.each; i++ {
+		for !h.push(c, h.work.Push) {
+			c.Work(c.m.costs.Yield)
+		}
+		if h.wakes && c.Load(h.asleep) != 0 && c.CAS(h.asleep, 1, 0) {
+			c.Work(c.m.costs.Yield)
+		}
+		if i%64 == 0 {
+			for int64(i*h.producers)-int64(c.Load(h.taken)) > window {
+				c.Work(c.m.costs.Yield)
+			}
+		}
+	}
 }
 
 // A round is one operation of a benchmark that every CPU does.
