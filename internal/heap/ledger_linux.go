@@ -147,7 +147,7 @@ func (a *accounts) anonymous(m *target.Resident) error {
 	if class == wholeHeap || !heap && (class != other || !a.near(m.Start, m.End)) {
 		a.sum.add(class, m.RSS, 0)
 		if class == other {
-			a.sum[class].parts[fmt.Sprintf("%s at %#x", size(m.End-m.Start), m.Start)] = m.RSS
+			a.sum[class].parts[stretch(m.Start, m.End)] = m.RSS
 		}
 		return nil
 	}
@@ -168,6 +168,7 @@ func (a *accounts) anonymous(m *target.Resident) error {
 	if n := uint64(len(addrs)); n*target.PageBytes > m.RSS { // which are of zeros is not known
 		page = m.RSS / n
 	}
+	var unknown, first, end uint64 // pages of no structure that is known
 	for _, addr := range addrs {
 		switch s := a.im.Span(addr); {
 		case s != nil:
@@ -179,12 +180,22 @@ func (a *accounts) anonymous(m *target.Resident) error {
 		case a.near(addr, addr+target.PageBytes):
 			a.sum.add(structures, page, 0)
 		default:
-			a.sum.add(other, page, 0)
+			if unknown == 0 {
+				first = addr
+			}
+			unknown, end = unknown+page, addr+target.PageBytes
 		}
+	}
+	if unknown > 0 {
+		a.sum.add(other, unknown, 0)
+		a.sum[other].parts[stretch(first, end)] = unknown
 	}
 	a.sum.add(rest, m.RSS-page*uint64(len(addrs)), 0) // what came meanwhile
 	return err
 }
+
+// stretch is the name of a part of the address space.
+func stretch(start, end uint64) string { return fmt.Sprintf("%s at %#x", size(end-start), start) }
 
 // purposes lists what the program's isobar libraries have mapped off-heap, which
 // their package offheap counts by purpose.
