@@ -285,7 +285,10 @@ func (m *measurer) sampledBy(stack []profile.Line) (of call, k kindOf, ok bool) 
 	if len(own) == 0 {
 		return of, k, false
 	}
-	if allocates(callee) {
+	switch {
+	case callee == "": // from Go 1.27, stacks leave out what the compiler calls in its place
+		k.leaf = "runtime.newobject"
+	case allocates(callee):
 		k.leaf, callee = callee, ""
 	}
 	k.trail = trailOf(callee, own)
