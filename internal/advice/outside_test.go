@@ -103,13 +103,7 @@ func NoBufferGiven(b *bytes.Buffer, in []string) {
 func TestCallsNeedWhatTheirRemedyRestsOn(t *testing.T) {
 	callees := map[string]string{"Split": "strings.Split", "Errorf": "errors.New", "Regexp": "regexp.MustCompile",
 		"Sprintf": "fmt.Sprintf", "Reader": "bufio.NewReader", "Itoa": "strconv.Itoa", "Buffer": "bytes.(*Buffer).WriteString"}
-	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": calls})
-	units, err := analyze(t.Context(), Config{Dir: dir, Patterns: []string{"."}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := newExplainer(t.Context(), Config{}, units, dir, nil)
-	p := x.life.of(units[0].Package)
+	x, p := explainerOf(t, calls)
 	judged := 0
 	for _, s := range p.Sites() {
 		name := s.Func.Name()

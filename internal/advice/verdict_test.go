@@ -110,18 +110,24 @@ func NoSharedLiteral(n int) *whole { return &whole{n: n, shared: &part{a: n}} }
 func (w *whole) share(v *whole) { w.shared = v.shared }
 `
 
-// TestRemediesNeedWhatTheyRestOn: a remedy is named where the code of the function, of what
-// it calls, and of who else uses a field leaves no doubt.
-func TestRemediesNeedWhatTheyRestOn(t *testing.T) {
-	kinds := map[string]life.Kind{"Conversion": life.Convert, "Make": life.Make, "Append": life.Append,
-		"Concat": life.Concat, "Literal": life.Literal}
-	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": expressions})
+// explainerOf returns what explains a package of one file.
+func explainerOf(t *testing.T, source string) (*explainer, *life.Package) {
+	t.Helper()
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": source})
 	units, err := analyze(t.Context(), Config{Dir: dir, Patterns: []string{"."}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := newExplainer(t.Context(), Config{}, units, dir, nil)
-	p := x.life.of(units[0].Package)
+	return x, x.life.of(units[0].Package)
+}
+
+// TestRemediesNeedWhatTheyRestOn: a remedy is named where the code of the function, of what
+// it calls, and of who else uses a field leaves no doubt.
+func TestRemediesNeedWhatTheyRestOn(t *testing.T) {
+	kinds := map[string]life.Kind{"Conversion": life.Convert, "Make": life.Make, "Append": life.Append,
+		"Concat": life.Concat, "Literal": life.Literal}
+	x, p := explainerOf(t, expressions)
 	judged := 0
 	for _, s := range p.Sites() {
 		name, of := s.Func.Name(), false
