@@ -3,7 +3,6 @@ package planted
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 )
@@ -208,7 +207,7 @@ var table = build(1000)
 func build(n int) map[string]int {
 	m := map[string]int{}
 	for i := range n / 100 {
-		m[fmt.Sprint("the entry with number ", i)] = i
+		m[strings.Repeat("entry ", i+1)] = i
 	}
 	return m
 }
@@ -218,5 +217,5 @@ func Build() int { return len(build(1000)) + len(table) }
 
 // Box keeps it in an interface of a field.
 func (t *T) Box(n int) {
-	t.box = fmt.Sprint("box", n)
+	t.box = strings.Repeat("box", n)
 }

@@ -122,6 +122,6 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkBox(b *testing.B) {
 	t := &T{}
 	for b.Loop() {
-		t.Box(1000000)
+		t.Box(10)
 	}
 }
