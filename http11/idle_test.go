@@ -2,6 +2,8 @@ package http11
 
 import (
 	"context"
+	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -54,6 +56,57 @@ func TestIdle(t *testing.T) {
 		time.Sleep(100 * idleAfter)
 		if n := calls.Load(); n != 3 {
 			t.Errorf("%d calls after Shutdown, want 3", n)
+		}
+	})
+}
+
+// TestIdleIsSeen checks that the last of many connections which end at once has
+// the server report.
+func TestIdleIsSeen(t *testing.T) {
+	var working atomic.Int64
+	idle := make(chan int64, 1)
+	s := &Server{Handler: HandlerFunc(echo), Idle: func(time.Duration) bool {
+		idle <- working.Load()
+		return true
+	}}
+	if err := s.configure(); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 50 {
+		var conns sync.WaitGroup
+		for range 8 {
+			conns.Go(func() {
+				working.Add(1)
+				defer working.Add(-1)
+				for range rand.N(1000) {
+					s.enter()
+					s.leave(false)
+				}
+				s.enter()
+				time.Sleep(rand.N(2 * idleAfter))
+				s.leave(false)
+			})
+		}
+		conns.Wait()
+		select {
+		case n := <-idle:
+			for ; n != 0; n = <-idle { // a scheduler that kept all connections waiting
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("round %d: no word of the idle server", round)
+		}
+	}
+}
+
+func BenchmarkIdle(b *testing.B) {
+	s := &Server{Handler: HandlerFunc(echo), Idle: func(time.Duration) bool { return true }}
+	if err := s.configure(); err != nil {
+		b.Fatal(err)
+	}
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			s.enter()
+			s.leave(false)
 		}
 	})
 }
