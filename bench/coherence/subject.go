@@ -8,6 +8,7 @@ type Subject struct {
 	queue       func(*Machine) queue // of a benchmark that hands values over
 	wakes       bool                 // its consumer sleeps when it finds nothing
 	round       func(*Machine) round // of a benchmark in which every CPU does the same
+	apart       bool                 // runs on goroutines of its own, where TestLocked does not trace
 }
 
 // Subjects are in the order of a page, ours before its peers.
@@ -30,12 +31,17 @@ var Subjects = []Subject{
 	{Bench: "pool.Bounded/burst=1", Impl: "xsync", round: xsyncPool},
 	{Bench: "recorder.RecordParallel", Impl: "isobar", round: own},
 	{Bench: "recorder.RecordParallel", Impl: "hdrhistogram-go-mutex", round: hdrMutex},
+	{Bench: requestsBench, Impl: "isobar", round: own, apart: true},
+	{Bench: requestsBench, Impl: "isobar-idle", round: own, apart: true},
+	{Bench: requestsBench, Impl: "fasthttp", round: own, apart: true},
 }
 
 const (
 	mpscBench   = "queue.MPSC"
 	spscBench   = "queue.SPSC/batch=1"
 	submitBench = "eventloop.Submit"
+
+	requestsBench = "http11.Requests/request=get-4-headers"
 )
 
 // Name is the benchmark's name with that many CPUs, without the implementation: a
@@ -188,8 +194,8 @@ func (h *handOver) produce(c *CPU) {
 type round func(c *CPU, work Work)
 
 // own touches nothing that another CPU writes: a pool's bin or private object
-// of a P, the recorder's shard of one. TestPadding and BenchmarkPadding of those
-// packages hold the lines apart.
+// of a P, the recorder's shard of one, a server's connection. TestPadding and
+// BenchmarkPadding of those packages hold the lines apart.
 func own(m *Machine) round {
 	lines := make([][]Word, len(m.cpus))
 	for i := range lines {

@@ -21,7 +21,7 @@ var suites = map[string][]string{
 	},
 	"many": {
 		"-blocks=9 -benchtime=20ms -cpu=" + powers + " -variant='" + modelVariant + "' -bench='" + modelled + "'" +
-			" ./lines ./queue ./pool ./recorder ./eventloop",
+			" ./lines ./queue ./pool ./recorder ./eventloop ./http11",
 		"-blocks=7 -benchtime=50ms -cpu=" + powers + " -variant=', many CPUs' ./recorder ./pool ./queue ./eventloop ./http11",
 	},
 }
@@ -32,7 +32,7 @@ const modelled = "Locked/instruction=add|Move/wait=write|Shared/work=0|Stream/le
 	"|SPSC/batch=1/impl=(isobar|channel)$" +
 	"|Backlog/.*/impl=(isobar|isobar-ring|isobar-spsc|xsync-mpmc|xsync-umpsc|mutex-slice|channel)$" +
 	"|Retaining/burst=1$/impl=(isobar|syncpool)$|Bounded/burst=1$/impl=(isobar|syncpool|channel|xsync)$|RecordParallel" +
-	"|Submit$/producers=(1|rest)/impl=(isobar|channel)$"
+	"|Submit$/producers=(1|rest)/impl=(isobar|channel)$|Requests"
 
 // powers are the numbers of Ps that the suite many asks for, up to four times as
 // many as CPUs.
