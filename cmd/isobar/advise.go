@@ -25,7 +25,6 @@ import (
 type adviseOptions struct {
 	checks   []string
 	profiles []string
-	coverage []string
 	all      bool
 	json     bool
 	sarif    bool
@@ -44,8 +43,7 @@ func (a *app) adviseCommand() *cobra.Command {
 Start with a profile: --bench runs your benchmarks under one, --profile takes files in
 pprof format (allocs, heap, CPU) or the URL of a running program. Findings then come in
 the order of what they save; those below 0.5 % of the profile become one line. Fixes that
-need another interface or an estimate of a size come last. --bench counts how often
-loops run and what they add; --coverage takes the counts from a coverage profile.
+need another interface come last.
 
 Without a profile, only mistakes are reported, which are wrong however often the line runs; the
 last lines name the command that takes a profile here. --all shows what might be worth a change.
@@ -82,9 +80,6 @@ To silence a finding, put a comment on its line or the one above:
 	f.StringSliceVar(&opts.profiles, "profile", nil,
 		"join the samples of these pprof `FILES` to the findings; or URLs of a running program, such as "+
 			"http://localhost:6060/debug/pprof/")
-	f.StringSliceVar(&opts.coverage, "coverage", nil,
-		"take how often loops run from these coverage `FILES` of mode count or atomic, for what needs an estimate; --bench "+
-			"counts by itself")
 	f.BoolVar(&opts.all, "all", false, "without a profile: show all findings, hot or not")
 	f.BoolVar(&opts.json, "json", false, "print the result as JSON")
 	f.BoolVar(&opts.sarif, "sarif", false, "print the findings as SARIF 2.1.0")
@@ -105,11 +100,10 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 		return err
 	}
 	if len(opts.proof.patches) > 0 &&
-		(opts.sarif || opts.gate || len(opts.profiles)+len(opts.coverage)+len(opts.checks) > 0) {
-		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile, --coverage and " +
-			"--check"))
+		(opts.sarif || opts.gate || len(opts.profiles)+len(opts.checks) > 0) {
+		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile and --check"))
 	}
-	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles, Coverage: opts.coverage}
+	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles}
 	if cache, err := os.UserCacheDir(); err == nil {
 		config.Cache = filepath.Join(cache, "isobar", "advise")
 	}

@@ -81,11 +81,10 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 			text.Plural(remedies-accountRemedies, "place"))
 	}
 	if len(rest) > 0 {
-		b.WriteString("\nthe largest without one:\n")
+		b.WriteString("\nthe largest without a proven remedy:\n")
 	}
 	for _, s := range rest[:min(accountOthers, len(rest))] {
-		fmt.Fprintf(b, "  %5.1f %% of bytes  %s:%d: %s %s\n", 100*s.Share.Bytes, s.File, s.Line, s.Kind, s.What)
-		fmt.Fprintf(b, "      lives: %s\n      %s: %s\n", s.Life(), s.Verdict, decided(&s))
+		printSite(b, &s)
 	}
 	fmt.Fprintf(b, "\nno line of these packages on the stack: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n",
 		100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)
@@ -95,23 +94,27 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 	b.WriteByte('\n')
 }
 
+// printSite prints what is known of a site, and after it what to do, or where to look.
 func printSite(b *strings.Builder, s *advice.Explained) {
 	fmt.Fprintf(b, "\n%s:%d: %s %s, in %s\n", s.File, s.Line, s.Kind, s.What, s.Function)
 	fmt.Fprintf(b, "    %s\n", s.Source)
-	fmt.Fprintf(b, "  saves up to %s\n", s.Saves.String())
-	fmt.Fprintf(b, "  %s: %s\n", s.Verdict, decided(s))
+	fmt.Fprintf(b, "  makes: %s (%s)\n", s.Made(), s.Share.String())
 	fmt.Fprintf(b, "  lives: %s\n", s.Life())
 	if s.Flow != "" {
 		fmt.Fprintf(b, "  on the heap: %s\n", s.Flow)
+	}
+	fmt.Fprintf(b, "  %s: %s\n", s.Verdict, decided(s))
+	if s.Saves != (advice.Shares{}) {
+		fmt.Fprintf(b, "  saves up to %s\n", s.Saves.String())
 	}
 	if s.Fix {
 		b.WriteString("  --fix can make the change; --fix --verify proves it\n")
 	}
 }
 
-// decided is what to do, or why nothing is to be done, and the place that decides it.
+// decided is what to do, or where to look, and the place that decides it.
 func decided(s *advice.Explained) string {
-	if s.Decides != "" {
+	if s.Decides != "" && !strings.Contains(s.Remedy, s.Decides) {
 		return s.Remedy + " (see " + s.Decides + ")"
 	}
 	return s.Remedy

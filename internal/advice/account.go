@@ -37,11 +37,11 @@ func (a *Account) Known() string {
 type Verdict string
 
 const (
-	Remedy   Verdict = "remedy"                              // code of this package alone has to change
-	Reshape  Verdict = "remedy that needs another interface" // callers, or other packages, have to change, too
-	Inherent Verdict = "inherent"                            // it is needed, or no remedy is known to be safe
-	Outside  Verdict = "outside"                             // another module or the standard library makes it
-	Unknown  Verdict = "unexplained"                         // no expression of the line, or one of several, allocated
+	Remedy  Verdict = "remedy"                              // code of this package alone has to change
+	Reshape Verdict = "remedy that needs another interface" // callers, or other packages, have to change, too
+	Look    Verdict = "look"                                // no remedy is proven: what decides it, and where
+	Outside Verdict = "outside"                             // the same, of what another module or the library makes
+	Unknown Verdict = "unexplained"                         // no expression of the line, or one of several, allocated
 
 	unmatched = "no expression of the line allocates"
 )
@@ -69,14 +69,22 @@ type Explained struct {
 	Check    string `json:"check,omitempty"`            // which of the eighteen
 
 	Verdict Verdict `json:"verdict"`
-	Remedy  string  `json:"remedy"`            // what to do, or why there is nothing to do
+	Remedy  string  `json:"remedy"`            // what to do, or where to look
 	Decides string  `json:"decides,omitempty"` // FILE:LINE of the code that decides it
 	Saves   Shares  `json:"saves"`             // what the remedy saves at most
 	Fix     bool    `json:"fix"`               // a finding at this line can fix it
 
 	totals, saved Totals
-	spot, entry   spot    // of the expression, and where its function begins
 	mended        Finding // that stands for the remedy, where that has a fix of its own
+}
+
+// Made says how many objects it makes, and how large they are.
+func (e *Explained) Made() string {
+	text := fmt.Sprintf("%d objects in the profile, %.0f bytes on average", e.Objects, e.Size)
+	if e.PerCall > 0 {
+		text += fmt.Sprintf(", %.3g for each call of the function", e.PerCall)
+	}
+	return text
 }
 
 // Life is how long it lives, and how that is known.

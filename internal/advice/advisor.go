@@ -28,7 +28,6 @@ type Config struct {
 	Checks   []*check.Check
 	Profiles []string  // pprof files, or URLs of running programs, whose samples are joined to the findings
 	LeftOut  []string  // what they lack, and why
-	Coverage []string  // coverage profiles that count, for findings that need an estimate
 	Env      []string  // for the go command, beyond that of this process
 	Measure  Measuring // of lifetimes
 	Cache    string    // directory that keeps what was found in a package until it changes; empty for none
@@ -162,15 +161,6 @@ func look(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	} else {
 		r.Findings = append(r.Findings, r.Evidence.Account.mended...)
-	}
-	if len(c.Coverage) > 0 {
-		reached, err := counted(c.Coverage, units)
-		if err != nil {
-			return nil, err
-		}
-		if r.Evidence != nil {
-			r.Evidence.Account.count(reached)
-		}
 	}
 	slices.SortFunc(r.Findings, before)
 	return r, nil

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/printer"
-	"go/token"
-	"go/types"
 	"maps"
 	"math"
 	"path"
@@ -84,11 +82,6 @@ func sitesAt(p *life.Package, at place) []*life.Site {
 func below(name string) string {
 	name = filepath.ToSlash(name)
 	return path.Join(path.Base(path.Dir(name)), path.Base(name))
-}
-
-// has reports whether a package is one of those that are explained.
-func (x *explainer) has(p *types.Package) bool {
-	return p != nil && x.paths[p.Path()]
 }
 
 // explain splits a cause by the expressions that made it, and gives each its
@@ -323,10 +316,12 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 			e.Kind = s.Kind.String()
 		}
 		k.growth = p.Growth(s)
-		e.spot, e.entry = spotAt(p, s.Pos()), spotAt(p, begin(s.Func))
 	}
 	e.Open = k.life.kind == unproved
 	e.Lifetime = k.life.String()
+	if k.life.kind > unproved && e.Measured > 0 && k.shared() {
+		e.Lifetime += ", or by what lies in the same 16 bytes"
+	}
 	if e.Measured > 0 {
 		e.Lifetime = fmt.Sprintf("in these benchmarks, %d objects: %s", e.Measured, e.Lifetime)
 	}
@@ -348,6 +343,10 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 	code := k.life
 	switch {
 	case l.kind != died:
+		if code.kind != died && !k.outside() {
+			l.where = cmp.Or(l.where, code.where)
+		}
+	case k.outside():
 	case code.kind != died:
 		k.elsewhere = &code
 	case code.up > 0: // a result, which each caller drops
@@ -356,33 +355,8 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 	if l.unseen { // the code tells, and where it does not, one that is used again may still be needed
 		l.many = l.many || code.many || code.kind != died || l.up > 0
 	}
-	l.inside = code.inside && l.kind == died && l.up == 0
 	k.life, k.e.Measured = l, objects
 	k.e.PerCall = k.x.measured.perCall(k.c, k.t)
-}
-
-// spotAt is a place as coverage profiles have it.
-func spotAt(p *life.Package, pos token.Pos) spot {
-	if !pos.IsValid() {
-		return spot{}
-	}
-	at := p.Fset.Position(pos)
-	return spotOf(p.Pkg.Path(), at.Filename, at.Line, at.Column)
-}
-
-// begin is where the first statement of a function is.
-func begin(fn *ssa.Function) token.Pos {
-	var body *ast.BlockStmt
-	switch n := fn.Syntax().(type) {
-	case *ast.FuncDecl:
-		body = n.Body
-	case *ast.FuncLit:
-		body = n.Body
-	}
-	if body == nil || len(body.List) == 0 {
-		return token.NoPos
-	}
-	return body.List[0].Pos()
 }
 
 // spelled is an expression on one line, shortened.

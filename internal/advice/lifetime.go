@@ -34,7 +34,6 @@ type lifetime struct {
 	many    bool        // several live at once: the rounds of a loop make them, and they outlive these
 	unseen  bool        // one call made several, and nobody looked how many of them live at once
 	up      int         // how many callers of the line's function it went up before
-	inside  bool        // it dies before a call from the line, of a function outside, returns
 	through string      // the field that held it meanwhile
 	late    bool        // died: at the latest, as calls of functions below were not seen
 	of      string      // the function that returned it first; "" for in
@@ -47,6 +46,7 @@ type lifetime struct {
 	part    float64     // of the bytes
 	mixed   bool        // some of it dies, and some does not
 	rest    []lifetime  // of the others, where they live longer or shorter
+	spread  float64     // the part of what is in none of these, as each is small
 }
 
 func (l lifetime) String() string {
@@ -78,6 +78,9 @@ func (l lifetime) String() string {
 	}
 	for _, other := range l.rest {
 		text += "; " + other.String()
+	}
+	if l.spread >= 0.05 {
+		text += fmt.Sprintf("; and others, each with less (%.0f %% of it)", 100*l.spread)
 	}
 	return text
 }
@@ -128,28 +131,15 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	if s == nil {
 		return unknown("the call of " + shortName(c.callee) + " is not found in the code")
 	}
-	call, called := s.Instr.(ssa.CallInstruction)
-	var fate *life.Fate
-	if c.callee == "" {
-		fate = x.fate(p, s)
-	} else if called {
-		if fate = madeBy(p, call, c.itself()); fate == nil {
-			return lifetime{kind: died, in: shortName(c.callee), inside: true}
-		}
+	if c.callee != "" || s.Kind == life.Call {
+		return unknown("it was not measured, and the code of " + cmp.Or(shortName(c.callee), s.Callee()) + " makes it")
 	}
-	loop := p.Loop(s.Instr.Block()) != nil
+	fate, loop := x.fate(p, s), p.Loop(s.Instr.Block()) != nil
 	l := x.local(p, s.Func, fate, name)
-	if l.where = cmp.Or(l.where, x.spell(c.at)); l.kind == unproved && c.callee != "" {
-		l.open = "not known: it was not measured, and the code of " + name + " does not tell"
-	}
+	l.where = cmp.Or(l.where, x.spell(c.at))
 	l.round = l.kind == died && l.up == 0 && loop && !fate.Beyond
 	l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
 	return l
-}
-
-// itself reports whether the function that a line calls allocates, and none that it calls.
-func (c *cause) itself() bool {
-	return !slices.ContainsFunc(c.ways(), func(w *chain) bool { return w.inside > 1 })
 }
 
 // local is the lifetime of memory in the function that makes it. What it returns lives as
@@ -262,86 +252,13 @@ func (x *explainer) fate(p *life.Package, s *life.Site) *life.Fate {
 		return &life.Fate{Holders: []life.Holder{{Kind: life.Goroutine, Name: s.Callee(), Index: -1, Pos: i.Pos()}}}
 	case *ssa.Defer:
 		return &life.Fate{}
-	case *ssa.Call:
-		if s.Kind == life.Call {
-			if fate := madeBy(p, i, true); fate != nil {
-				return fate
-			}
-			return &life.Fate{}
-		}
 	}
 	return p.Fate(s.Value)
-}
-
-// madeBy is what becomes of memory that a call makes, whose callee cannot be seen: it may
-// be for its results, for what it is given, or for neither. It is the result where the
-// callee itself makes it, and gets nothing that could lead to it. nil where the call
-// leaves nothing that could hold it.
-func madeBy(p *life.Package, call ssa.CallInstruction, itself bool) *life.Fate {
-	c := call.Common()
-	out, results, given := &life.Fate{}, c.Signature().Results(), c.Args
-	if c.IsInvoke() {
-		given = append([]ssa.Value{c.Value}, given...)
-	}
-	ends := 0
-	add := func(f *life.Fate) {
-		ends++
-		out.Holders, out.Beyond = append(out.Holders, f.Holders...), out.Beyond || f.Beyond
-	}
-	for r := range results.Len() {
-		if resultType(results.At(r).Type()) || results.Len() == 1 && results.At(r).Type().String() == "error" {
-			add(p.FateOfResult(call, r, true))
-		}
-	}
-	for _, arg := range given {
-		if canHold(arg.Type()) {
-			itself = false
-			add(p.FateOf(arg, life.Holder{Kind: life.Field, Pos: call.Pos()}))
-		}
-	}
-	if ends == 0 {
-		return nil
-	}
-	for i := range out.Holders {
-		out.Holders[i].Perhaps = out.Holders[i].Perhaps || ends > 1 || !itself
-	}
-	return out
-}
-
-// canHold reports whether an argument of type t can lead to what a callee makes.
-func canHold(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Pointer:
-		return !strings.HasPrefix(t.String(), "*internal/abi.")
-	case *types.Slice:
-		return canHold(u.Elem()) || structured(u.Elem())
-	case *types.Map, *types.Interface, *types.Chan:
-		return true
-	case *types.Basic:
-		return u.Kind() == types.UnsafePointer
-	}
-	return structured(t)
-}
-
-func structured(t types.Type) bool {
-	st, ok := t.Underlying().(*types.Struct)
-	for i := 0; ok && i < st.NumFields(); i++ {
-		if canHold(st.Field(i).Type()) {
-			return true
-		}
-	}
-	return false
 }
 
 func growsBuffer(function string) bool {
 	return !strings.HasSuffix(function, ".String") && (strings.HasPrefix(function, "bytes.(*Buffer).") ||
 		strings.HasPrefix(function, "bytes.growSlice") || strings.HasPrefix(function, "strings.(*Builder)."))
-}
-
-// resultType reports whether a result of type t, not an error, can refer to memory.
-func resultType(t types.Type) bool {
-	b, basic := t.Underlying().(*types.Basic)
-	return (!basic || b.Info()&types.IsString != 0 || b.Kind() == types.UnsafePointer) && t.String() != "error"
 }
 
 // callAt returns the one call of a function at a line, or nil: that of a literal or of a

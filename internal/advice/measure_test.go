@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/isobar-go/isobar/advise/life"
 )
 
 // lifetimes has what the package of the test data says of each function: the
@@ -168,19 +166,15 @@ func TestLeavesOfNothingMade(t *testing.T) {
 }
 
 // TestOutgrownIsNotUsedAgain: what append outgrows dies while the result keeps the last
-// array, which nobody may overwrite.
+// array, which nobody may overwrite: nothing of it is used again, and the report says who has the last.
 func TestOutgrownIsNotUsedAgain(t *testing.T) {
-	died, kept := lifetime{kind: died, in: "F", up: 1, part: 0.6}, lifetime{kind: escaped, in: "F", part: 0.4}
-	grows := died
-	grows.mixed, grows.rest = true, []lifetime{kept}
-	for _, tt := range []struct {
-		kind life.Kind
-		want lifeKind
-	}{{life.Append, escaped}, {life.MapGrow, escaped}, {life.Make, grows.kind}} {
-		k := &subject{s: &life.Site{Kind: tt.kind}, life: grows}
-		k.outgrown()
-		if k.life.kind != tt.want || k.life.mixed != (tt.want != escaped) {
-			t.Errorf("%v: %+v", tt.kind, k.life)
-		}
+	x, p := explainerOf(t, "package m\n\nfunc f(in []int) (out []int) {\n\tfor _, v := range in {\n\t\tout = append(out, v)\n"+
+		"\t}\n\treturn out\n}\n")
+	s := p.Sites()[0]
+	escapes := lifetime{kind: escaped, in: "m.f", part: 0.4}
+	l := lifetime{kind: died, in: "m.f", part: 0.6, mixed: true, rest: []lifetime{escapes}}
+	k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}, life: l}
+	if k.judge(); k.again() || k.e.Verdict != Look || !strings.Contains(k.e.Remedy, "it is the result of m.f") {
+		t.Errorf("%s: %s", k.e.Verdict, k.e.Remedy)
 	}
 }

@@ -317,6 +317,12 @@ func (m *measurer) wraps(f, body profile.Line) bool {
 func holderOf(o *heap.Object) heldBy {
 	h := heldBy{rank: rankRoot(o.Root)}
 	label, beyond := "", false // what a function value captures, or what is not known, lies between
+	for _, step := range o.Way {
+		if strings.HasPrefix(step.Type, "sync.Pool") || strings.HasPrefix(step.Type, "sync.poolLocal") {
+			h.name, h.field = "a sync.Pool, which forgets it as memory is collected", true
+			return h
+		}
+	}
 	for _, step := range slices.Backward(o.Way) {
 		label = step.Label + label
 		if name := fieldOf(step.Type, label); name != "" {
@@ -449,6 +455,8 @@ func (x *explainer) heldBy(h heldBy, f frame, t *tally) lifetime {
 			}
 		}
 		l.through = h.name
+	case h.field && strings.HasPrefix(h.name, "a sync.Pool"):
+		l.holder.Kind = life.Callee // its name is all that is said of it
 	case h.field:
 	case h.rank == byGlobal:
 		l.holder.Kind = life.Global
@@ -499,10 +507,12 @@ func (s spread) lifetime(total float64) lifetime {
 		return cmp.Or(cmp.Compare(class[b.class()], class[a.class()]), cmp.Compare(b.part, a.part))
 	})
 	const least, most, trace = 0.1, 3, 0.01
+	s[0].spread = 1 - s[0].part
 	for _, l := range s[1:] {
 		mixed := !s[0].mixed && l.class() != s[0].class() && class[l.class()] >= trace
 		if s[0].mixed = s[0].mixed || mixed; l.part >= least && len(s[0].rest) < most || mixed {
 			s[0].rest = append(s[0].rest, l)
+			s[0].spread -= l.part
 		}
 	}
 	return s[0]

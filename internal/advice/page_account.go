@@ -15,13 +15,13 @@ import (
 const pageSites = 40
 
 type pageSite struct {
-	ID, Class, Made string
+	ID, Class string
 	Explained
 	Code, Preview []pageCode
 }
 
 // verdictOrder is the order of a page.
-var verdictOrder = []Verdict{Remedy, Reshape, Outside, Inherent, Unknown}
+var verdictOrder = []Verdict{Remedy, Reshape, Outside, Look, Unknown}
 
 // account fills in what the page says of each allocation.
 func (p *pageBody) account(a *Account, base string, shown []Finding, src texts) {
@@ -48,11 +48,7 @@ func (a *Account) BySaving() []Explained {
 }
 
 func pageSiteOf(id string, s *Explained, base string, shown []Finding, src texts) pageSite {
-	p := pageSite{ID: id, Explained: *s, Class: map[Verdict]string{Remedy: "kept", Unknown: "dropped"}[s.Verdict],
-		Made: fmt.Sprintf("%d objects in the profile, %.0f bytes on average", s.Objects, s.Size)}
-	if s.PerCall > 0 {
-		p.Made += fmt.Sprintf(", %.3g for each call of the function", s.PerCall)
-	}
+	p := pageSite{ID: id, Explained: *s, Class: map[Verdict]string{Remedy: "kept", Unknown: "dropped"}[s.Verdict]}
 	name := absolute(base, s.File)
 	p.Code = src.excerpt(&Finding{Line: s.Line, Spans: []span{{File: name}}})
 	for i := range shown {

@@ -38,7 +38,7 @@ func TestPage(t *testing.T) {
 			Explained: Shares{Bytes: 0.99, Objects: 1},
 			Sites: []Explained{
 				{File: "hot.go", Line: 5, Function: "T.f", Share: Shares{Bytes: 0.6, Objects: 0.2}, Kind: "make", What: "make([]T, n)",
-					Lifetime: "kept", Verdict: Inherent, Remedy: "kept by T.all"},
+					Lifetime: "kept", Verdict: Look, Remedy: "kept by T.all"},
 				{File: "hot.go", Line: 4, Function: "T.f", Share: Shares{Bytes: 0.3, Objects: 0.3}, Kind: "concatenation",
 					What: hostile, Objects: 12, Size: 16, PerCall: 2, Flow: "flow" + hostile, Lifetime: "dies in the call",
 					Verdict: Remedy, Check: "sprintf", Remedy: "append it", Decides: "hot.go:9",
