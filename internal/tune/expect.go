@@ -40,9 +40,14 @@ func (m *Model) replays() []*Pilot {
 // what differs from run to run of what is live, adds to the spread.
 func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
-	var seconds, cycles, peaks, goals weighted
+	var seconds, cycles, peaks, goals, strain weighted
 	for _, p := range m.replays() {
-		r := p.chances(gc, m.other(float64(gc.LimitBytes)))
+		other := m.other(float64(gc.LimitBytes))
+		r := p.chances(gc, other)
+		if gc.LimitBytes > 0 {
+			tight := p.replayAll(gc, other+beyondSpread, nil)
+			strain.add(p.weight(), math.Log(max(tight.seconds, 1e-9)/max(r.seconds, 1e-9)), 0)
+		}
 		seconds.add(p.weight(), r.seconds, 0)
 		cycles.add(p.weight(), float64(r.cycles), 0)
 		sum.starving = sum.starving || r.starving
@@ -53,6 +58,9 @@ func (m *Model) expect(gc cell.GC) replay {
 	}
 	sum.seconds, sum.cycles = seconds.mean(), int(math.Round(cycles.mean()))
 	sum.peak, sum.peakSpread = peaks.mean(), peaks.spread()
+	if strain.n > 0 {
+		sum.strain = max(strain.mean(), 0)
+	}
 	if goals.n > 0 {
 		sum.goal, sum.goalSpread, sum.weight = goals.mean(), goals.spread(), 1
 	}

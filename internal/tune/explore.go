@@ -94,9 +94,10 @@ func (t *tuning) expect(m *Model, gc cell.GC) Prediction {
 	if t.Objective != Wall && (t.Objective != Throughput || isServed(t.Base)) {
 		p.cost = p.cpu
 	}
-	p.memory = p.PeakBytes.Mid / m.Expect(t.Base.GC).PeakBytes.Mid
+	is, was := m.expect(gc), m.expect(t.Base.GC)
+	p.memory = m.memory(&is, gc).Mid / m.memory(&was, t.Base.GC).Mid
 	p.needs = m.needs(gc) / m.needs(t.Base.GC)
-	p.work = m.expect(gc).seconds / max(m.expect(t.Base.GC).seconds, 1e-9)
+	p.work = is.seconds / max(was.seconds, 1e-9)
 	return p
 }
 
@@ -324,14 +325,12 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 	}
 	if e.model != nil {
 		cost := func(p *Prediction) float64 { return p.cost.Mid }
-		peak := func(p *Prediction) float64 { return p.PeakBytes.Mid }
 		order := cost
 		if t.Objective == RSS {
-			order = peak
+			order = func(p *Prediction) float64 { return p.memory }
 		}
 		if p := least(e.all, order, func(p *Prediction) bool {
-			known := p.runs() && peak(p) > 0
-			return known && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && t.allowed(p)
+			return p.runs() && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && t.allowed(p)
 		}); p != nil {
 			return p.GC
 		}

@@ -25,7 +25,8 @@ type fit struct {
 	obs     []observation
 	inverse [][]float64 // of the covariance of the observations
 	weights []float64   // the inverse times what was observed beyond the priors
-	wide    float64     // half a 90 % interval, in standard deviations
+	// Half a 90 % interval, in standard deviations: as the runs show, and as expected.
+	wide, usual float64
 }
 
 // A sample is a run, or a question about one.
@@ -91,7 +92,8 @@ func fitOnce(obs []observation, priors [terms]prior) fit {
 		surprise += f.weights[i] * beyond[i]
 	}
 	free := float64(trust + max(len(obs)-1, 0)) // the first run sets the level
-	f.wide = studentQuantile(0.95, free) * math.Sqrt((trust+surprise)/free)
+	f.usual = studentQuantile(0.95, free)
+	f.wide = f.usual * math.Sqrt((trust+surprise)/free)
 	return f
 }
 
@@ -112,17 +114,20 @@ func (f *fit) covariance(a, b *sample) float64 {
 	return v
 }
 
-// predict returns the expected figure of one run, and half of its 90 % interval.
+// predict returns the expected figure of one run, and half of its 90 % interval. That runs
+// of few settings agree shows that runs vary little, and not that the model is as good
+// elsewhere.
 func (f *fit) predict(s sample) (mid, half float64) {
 	var with []float64
 	for i := range f.obs {
 		with = append(with, f.covariance(&s, &f.obs[i].sample))
 	}
-	left := f.covariance(&s, &s) + s.noise*s.noise
+	left := f.covariance(&s, &s)
 	for i := range with {
 		left -= with[i] * inner(f.inverse[i], with)
 	}
-	return f.prior(s.x) + inner(with, f.weights), f.wide * math.Sqrt(max(left, 0))
+	half = math.Hypot(max(f.wide, f.usual)*math.Sqrt(max(left, 0)), f.wide*s.noise)
+	return f.prior(s.x) + inner(with, f.weights), half
 }
 
 // ratio is the figure at a over that at b, each the mean of many runs, with its 90 %

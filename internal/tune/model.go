@@ -55,11 +55,13 @@ const (
 	usualBeyond    = 7.5 * mib
 	doublingBeyond = 1.7 * mib
 	someLimit      = 32 * mib
-	smallHeap      = 8 * mib
-	fewCycles      = 5
+	// beyondSpread is the standard deviation of these bytes between settings of a program.
+	beyondSpread = 1.5 * mib
+	smallHeap    = 8 * mib
+	fewCycles    = 5
 	// wideMemory is how wide, to either side, an interval of memory may be before the
 	// model doubts it, and vague from which share on an interval says nothing.
-	wideMemory, vague = 0.25, 0.6
+	wideMemory, vague = 0.25, 1.0 / 3
 	// manyCPUs is how many CPUs the work of a program keeps busy if some of it
 	// runs in parallel; a tenth is what the runtime's own threads may take.
 	manyCPUs = 1.1

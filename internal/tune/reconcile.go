@@ -121,12 +121,19 @@ func (m *Model) question(r *replay, is, was, waiting, off, noise float64) sample
 
 func (m *Model) askGC(r *replay, waiting, more float64) sample {
 	noise := math.Hypot(m.waits(waiting), m.spread/math.Sqrt(max(float64(r.cycles), 1)))
-	return m.question(r, r.seconds, m.first.seconds, more, gcError, noise)
+	return m.question(r, r.seconds, m.first.seconds, more, math.Hypot(gcError, r.strain), noise)
+}
+
+// seconds is what collections take on average over many runs.
+func (m *Model) seconds(r *replay) Interval {
+	s := m.askGC(r, m.waiting, 0)
+	s.noise = 0
+	return m.gc.times(r.seconds, s)
 }
 
 func (m *Model) askPeak(r *replay, limit int64, waiting float64) sample {
 	is := m.resident(r)
-	noise := math.Hypot(memoryNoise, heapOverhead*r.peakSpread/is)
+	noise := math.Hypot(memoryNoise, math.Hypot(heapOverhead*r.peakSpread, mib/2)/is)
 	if limit > 0 && is > binding*float64(limit) {
 		s := m.question(r, is, m.resident(&m.first), 0, peakError, noise)
 		s.x[2] = mib / is
@@ -191,7 +198,7 @@ func (m *Model) learn() {
 	busy, procs := m.cpuLevel/m.wallLevel, 0.0
 	for _, p := range m.pilots {
 		r := replays[p.GC]
-		seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting, 0))
+		seconds := m.seconds(r)
 		more := p.Waiting - m.waiting
 		cpu = append(cpu, observation{m.askTime(r, m.cpuLevel, m.noise, seconds, more), p.CPU})
 		wall = append(wall, observation{m.askTime(r, m.wallLevel, m.waits(p.Waiting), seconds, more), p.Wall})
@@ -229,7 +236,7 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 			p.Measured = &s
 		}
 	}
-	p.PeakBytes = m.peak.times(m.resident(&r), m.askPeak(&r, gc.LimitBytes, m.waiting))
+	p.PeakBytes = m.memory(&r, gc)
 	p.GoalBytes = m.goal.times(r.goal, m.askGoal(&r))
 	p.crawls = m.expectTimes(&p, &r)
 	m.doubtSetting(&p, r)
@@ -249,13 +256,22 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 	return p
 }
 
+// memory is the resident memory at the peak of a run, in bytes.
+func (m *Model) memory(r *replay, gc cell.GC) Interval {
+	return m.peak.times(m.resident(r), m.askPeak(r, gc.LimitBytes, m.waiting))
+}
+
 // expectTimes adds CPU and wall time and the share of collections, and reports whether
 // the program would crawl.
 func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
 	seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting, 0))
+	usual := m.seconds(r)
+	// What the fit says where collections take the usual seconds, and what others cost.
 	time := func(f *fit, level, noise float64) Interval {
-		mid, half := f.predict(m.askTime(r, level, noise, seconds, 0))
-		return Interval{max(mid, 0), max(mid-half, 0), max(mid+half, 0)}
+		mid, half := f.predict(m.askTime(r, level, noise, Interval{Mid: usual.Mid, Hi: usual.Mid}, 0))
+		cost := max(f.coefficient(1).mean, 0)
+		less, more := math.Hypot(half, cost*(usual.Mid-usual.Lo)), math.Hypot(half, cost*(usual.Hi-usual.Mid))
+		return Interval{max(mid, 0), max(mid-less, 0), max(mid+more, 0)}
 	}
 	p.CPU = time(&m.cpu, m.cpuLevel, m.noise)
 	if r.starving {
@@ -277,8 +293,7 @@ func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
 // memory cost under the other.
 func (m *Model) ratios(gc, base cell.GC) (cpu, wall Interval) {
 	to, from := m.expect(gc), m.expect(base)
-	seconds := func(r *replay) Interval { return m.gc.times(r.seconds, m.askGC(r, m.waiting, 0)) }
-	some, all := seconds(&to), seconds(&from)
+	some, all := m.seconds(&to), m.seconds(&from)
 	ratio := func(f *fit, level float64) Interval { // of means: the noise of a run does not matter
 		a, b := m.askTime(&to, level, 0, some, 0), m.askTime(&from, level, 0, all, 0)
 		i := f.ratio(a, b)
@@ -304,9 +319,8 @@ func (m *Model) contradicted() string {
 	var names, times []string
 	for _, k := range kinds {
 		f := k.fit(m)
-		usual := studentQuantile(0.95, float64(trust+max(len(f.obs)-1, 0)))
-		if f.wide >= strange*usual && k.name != goalKind {
-			names, times = append(names, k.name), append(times, fmt.Sprintf("%.1f", f.wide/usual))
+		if f.wide >= strange*f.usual && k.name != goalKind {
+			names, times = append(names, k.name), append(times, fmt.Sprintf("%.1f", f.wide/f.usual))
 		}
 	}
 	if names == nil {

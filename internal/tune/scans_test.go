@@ -127,19 +127,24 @@ func packed(rec *cell.Record) (r recordedRun) {
 }
 
 // tuneScan tunes by runs drawn from the scan, and judges by its medians.
-func tuneScan(t *testing.T, s recordedScan, seed uint64) judged {
+func tuneScan(t *testing.T, s recordedScan, seed uint64) judged { return tuneScanOf(t, s, s, seed) }
+
+// tuneScanOf tunes by runs drawn from a scan, and judges by the medians of another.
+func tuneScanOf(t *testing.T, s, by recordedScan, seed uint64) judged {
 	t.Helper()
-	by := map[cell.GC][]*cell.Record{}
+	runs := map[cell.GC][]*cell.Record{}
 	var settings []cell.GC
 	var pilots []Pilot
 	for _, r := range s.Runs {
 		rec := r.record()
 		gc := rec.Cell.GC
-		if by[gc] == nil {
+		if runs[gc] == nil {
 			settings = append(settings, gc)
 		}
-		by[gc] = append(by[gc], rec)
-		p, _ := NewPilot(rec) // the error is that there are no cycles
+		runs[gc] = append(runs[gc], rec)
+	}
+	for _, r := range by.Runs {
+		p, _ := NewPilot(r.record()) // the error is that there are no cycles
 		pilots = append(pilots, p)
 	}
 	rng := rand.New(rand.NewPCG(seed, 77))
@@ -148,7 +153,7 @@ func tuneScan(t *testing.T, s recordedScan, seed uint64) judged {
 	c := Config{Base: base, Objective: CPU, Settings: settings, Seed: 1, Budget: 1e12}
 	c.Fill()
 	tuned := newTuning(c, func(c cell.Config, block int) (*cell.Record, error) {
-		rec := *by[c.GC][rng.IntN(len(by[c.GC]))]
+		rec := *runs[c.GC][rng.IntN(len(runs[c.GC]))]
 		return &rec, nil
 	})
 	if err := tuned.tune(); err != nil {
@@ -191,6 +196,49 @@ func TestScans(t *testing.T) {
 		t.Logf("%s: %.3f", name, bar[0])
 		if bar[0] > bar[1] {
 			t.Errorf("%s: %.3f, want %.3f at most", name, bar[0], bar[1])
+		}
+	}
+}
+
+// looked are the recorded programs that the intervals were made with: half of them,
+// docs/results/tune-corpus.md.
+var looked = []string{"cue", "invoice", "regions", "routes", "schema", "shelf"}
+
+// TestIntervalsOfRecords tunes by recorded runs of the settings among which tune chooses,
+// and judges what it predicts of all settings that were recorded.
+func TestIntervalsOfRecords(t *testing.T) {
+	const seeds = 4
+	for _, under := range conditions[:2] {
+		var cpu, peak, share, cpuHeld, peakHeld, shareHeld, abstained moments
+		for _, name := range looked {
+			if under != conditions[0] {
+				name += "-" + under
+			}
+			s := readScan(t, name)
+			for seed := range uint64(seeds) {
+				j := tuneScanOf(t, tunable(s), s, seed)
+				t.Logf("%s %s", name, j.errors())
+				cpu.add(j.CPU)
+				peak.add(j.Peak)
+				share.add(j.Share)
+				cpuHeld.add(j.HeldCPU)
+				peakHeld.add(j.HeldPeak)
+				shareHeld.add(j.HeldGC)
+				abstained.add(j.Abstained)
+			}
+		}
+		most := 0.10 // of points outside of their interval
+		if under != conditions[0] {
+			most = 0.15
+		}
+		for name, bar := range map[string][2]float64{"CPU": {cpu.mean(), 0.05}, "peak": {peak.mean(), 0.06},
+			"GC share": {share.mean(), 0.02}, "CPU not held": {1 - cpuHeld.mean(), most},
+			"peak not held": {1 - peakHeld.mean(), most}, "GC share not held": {1 - shareHeld.mean(), most},
+			"abstained": {abstained.mean(), 0.15}} {
+			t.Logf("%s: %s: %.3f", under, name, bar[0])
+			if bar[0] > bar[1] {
+				t.Errorf("%s: %s: %.3f, want %.3f at most", under, name, bar[0], bar[1])
+			}
 		}
 	}
 }
