@@ -46,14 +46,13 @@ func (c *conn) answerAll() bool {
 			return false
 		}
 		if cx.next == len(cx.buf) {
-			if !c.flush() {
-				return false
-			}
-			cx.recycle()
-			return true
+			return c.awaits() || c.sendLeft()
 		}
 	}
 }
+
+// awaits reports whether await sends what is left, in one call with its read.
+func (c *conn) awaits() bool { return c.raw != nil && c.sock == nil && !c.broken }
 
 // answerOne answers the request that has begun, and reports whether the
 // connection continues.

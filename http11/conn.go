@@ -28,8 +28,10 @@ const (
 	readRoom = 512
 	// flushBytes bounds the collected responses to pipelined requests.
 	flushBytes = 32 << 10
-	// slabIdle is how long a connection keeps its slab block.
-	slabIdle = time.Second
+	// keepIdle is how long an idle connection keeps its memory at most, if it does:
+	// with Slab, or if it had hotRequests since the clock's last tick.
+	keepIdle    = 2 * time.Second
+	hotRequests = 8
 	// graceful is how long a connection without any request may take to send one
 	// once the server is closing.
 	graceful = 500 * time.Millisecond
@@ -63,6 +65,8 @@ type conn struct {
 	stalled  time.Duration // write deadline, 0 for none
 	kept     bool          // an idle connection keeps its memory for now
 	requests int
+	ticked   time.Duration // of the clock, when before was the number of requests
+	before   int
 	hijacked bool
 	broken   bool     // writing is no longer possible
 	drained  bool     // the last read left nothing unread
@@ -160,31 +164,77 @@ func looksLikeHTTP(begin [5]byte) bool {
 	return false
 }
 
-// await waits for the first byte of a request. Meanwhile the connection holds
-// no request memory, except a slab block for a while.
+// await sends the responses that batch has left, and waits for the first byte
+// of a request. Meanwhile the connection holds no request memory, unless it
+// keeps it for a while.
 func (c *conn) await() bool {
-	c.phase, c.waiting = phaseIdle, false
-	c.kept = c.requests > 0 && c.raw != nil && c.srv.keepsIdle
+	c.phase, c.waiting, c.kept = phaseIdle, false, c.keeps()
 	for {
 		if c.srv.closing.Load() {
-			return c.lastChance()
+			return c.sendLeft() && c.lastChance()
 		}
 		err := c.read()
-		if err == nil {
+		switch {
+		case err == nil:
 			return true
-		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			return false
-		}
-		if c.srv.closing.Load() {
+		case c.cx.next > 0: // the read failed before anything was sent
+			if !c.sendLeft() {
+				return false
+			}
 			continue
-		}
-		if !c.kept { // idle time-out
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return false
+		case c.srv.closing.Load():
+			continue
+		case !c.kept: // idle time-out
 			return false
 		}
 		c.kept = false
 		c.waiting = false
 	}
+}
+
+// keeps reports whether the connection keeps its memory while it waits for a
+// request: taking it again takes longer than a small request.
+func (c *conn) keeps() bool {
+	if c.raw == nil || !c.srv.keepsIdle {
+		return false
+	}
+	if now := c.srv.clock.now(fine); c.ticked != now {
+		c.ticked, c.before = now, c.requests
+	}
+	return c.requests-c.before >= hotRequests || c.requests > 0 && c.srv.Memory.Mode.Info().Keeps
+}
+
+// sendLeft sends the responses that batch has left to await.
+func (c *conn) sendLeft() bool {
+	if c.cx.next == 0 {
+		return true
+	}
+	if !c.flush() {
+		return false
+	}
+	c.cx.recycle()
+	return true
+}
+
+// sendNow is sendLeft within a read: one call of raw costs less than two. It
+// reports false if it sent less than everything.
+func (c *conn) sendNow(fd uintptr) bool {
+	x := &c.cx
+	if len(x.out) > 0 {
+		n, errno := writeFD(fd, x.out)
+		if errno != 0 {
+			return false
+		}
+		c.sent += int64(n)
+		x.out = x.out[n:]
+		if len(x.out) > 0 {
+			return false
+		}
+	}
+	x.recycle()
+	return true
 }
 
 // lastChance serves a request that has arrived when the server closes, or a
@@ -269,6 +319,10 @@ func (c *conn) readFD(fd uintptr) bool {
 			return true
 		}
 	}
+	if c.phase == phaseIdle && c.cx.next > 0 && !c.sendNow(fd) {
+		c.readErrno = syscall.EAGAIN // await sends the rest
+		return true
+	}
 	dst := c.dst
 	if dst == nil {
 		dst = c.cx.space()
@@ -340,13 +394,33 @@ func (c *conn) park() {
 		return
 	}
 	if c.kept {
-		t = slabIdle
-	} else if c.cx.r != nil {
+		c.armKept()
+		return
+	}
+	if c.cx.r != nil {
 		c.cx.drop()
 	}
 	if !c.waiting {
 		c.waiting = true
 		c.arm(t)
+	}
+}
+
+// armKept is arm for a connection that keeps its memory. It sets a deadline once
+// a second at most, from a time that is up to a second old.
+func (c *conn) armKept() {
+	c.waiting = true
+	if by := c.srv.clock.now(fine) + keepIdle; c.armed != by {
+		c.armAt(by)
+	}
+}
+
+// armAt sets the read deadline.
+func (c *conn) armAt(by time.Duration) {
+	c.armed = by
+	c.nc.SetReadDeadline(c.srv.clock.start.Add(by)) // the read shows an error
+	if c.phase == phaseIdle && c.srv.closing.Load() {
+		c.nudge() // Shutdown's deadline was overwritten
 	}
 }
 
@@ -393,11 +467,7 @@ func (c *conn) arm(t time.Duration) {
 	if left := c.armed - now; c.armed != 0 && left >= t && left <= t+t/8 {
 		return
 	}
-	c.armed = now + t + t/8
-	c.nc.SetReadDeadline(c.srv.clock.start.Add(c.armed))
-	if c.phase == phaseIdle && c.srv.closing.Load() {
-		c.nudge() // Shutdown's deadline was overwritten
-	}
+	c.armAt(now + t + t/8)
 }
 
 // interrupt wakes goroutines that wait for the client in a method of the

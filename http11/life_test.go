@@ -152,3 +152,36 @@ func TestClose(t *testing.T) {
 		}
 	})
 }
+
+// A connection with many requests may keep its memory between them, but not
+// once it idles; it is served as before then.
+func TestBusyThenIdle(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		s := &Server{Memory: m, Handler: HandlerFunc(func(c *Context) { c.WriteString("done") })}
+		nc, err := net.Dial("tcp", serve(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		nc.SetDeadline(time.Now().Add(time.Minute))
+		r := bufio.NewReader(nc)
+		for range 2 {
+			for range 20 * hotRequests {
+				if _, err := io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+					t.Fatal(err)
+				}
+				resp, err := http.ReadResponse(r, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "done" {
+					t.Fatalf("answered with %q, %v", body, err)
+				}
+			}
+			waitFor(t, "the memory of an idle connection", func() bool {
+				st := s.Stats()
+				return st.Conns == 1 && st.Memory.InUse == 0 && st.Memory.Requests == 0
+			})
+		}
+	})
+}

@@ -7,7 +7,9 @@ import (
 )
 
 // Pooled takes blocks from size-classed pools on the Go heap when a request
-// begins, and returns them before the connection waits for the next one.
+// begins, and returns them before the connection waits for the next one. With
+// Goroutines, a connection with many requests a second returns them once it has
+// been idle for a second or two.
 const Pooled MemoryMode = 0
 
 func init() {

@@ -112,7 +112,7 @@ type Server struct {
 	exchanges sync.Pool // of *exchange, for ServeHTTP
 	unwatched bool      // set by a test that measures the watch's cost
 	slots     chan struct{}
-	keepsIdle bool // connections keep memory for slabIdle
+	keepsIdle bool // connections may keep memory for keepIdle
 
 	// configured publishes the results of configure to Stats.
 	configured atomic.Bool
@@ -203,7 +203,7 @@ func (s *Server) check() error {
 		return err
 	}
 	idle := s.timeouts[phaseIdle]
-	s.keepsIdle = s.Memory.Mode.Info().Keeps && (idle == 0 || idle > slabIdle)
+	s.keepsIdle = idle == 0 || idle >= fine // and so IdleTimeout fires at most 12.5 % late
 	s.exchanges.New = func() any { return &exchange{srv: s} }
 	s.mu.Lock() // Stats may run concurrently
 	s.conns = map[*conn]struct{}{}
