@@ -89,7 +89,7 @@ func (e *Explained) Made() string {
 
 // Life is how long it lives, and how that is known.
 func (e *Explained) Life() string {
-	if e.Measured == 0 {
+	if e.Measured == 0 && !strings.HasPrefix(e.Lifetime, "not known") {
 		return e.Lifetime + " (by the code, not measured)"
 	}
 	return e.Lifetime

@@ -309,7 +309,9 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	}
 	k := &subject{x: x, c: c, p: p, s: s, t: t, e: e}
 	k.life = x.lifetime(p, s, c)
-	k.known(x.measured.lifetime(c, t, x))
+	if s == nil || s.Kind != life.Go { // the heap does not tell that a goroutine runs
+		k.known(x.measured.lifetime(c, t, x))
+	}
 	e.Kind, e.What = life.Call.String(), e.Callee
 	if s != nil {
 		if e.What = spelled(p, s.Node); c.callee == "" {

@@ -34,7 +34,8 @@ func (x *explainer) flows(sites []Explained) {
 		}
 		all, _ := facts(dir, filepath.Base(e.File), e.Line)
 		for _, f := range all {
-			if f.Code == "escape" && f.Message != "" && (e.Flow == "" || strings.HasPrefix(e.What, shortened(f.Message))) {
+			escapes := strings.HasPrefix(f.Code, "escape") && f.Message != "" // "escapes" with some toolchains
+			if escapes && (e.Flow == "" || strings.HasPrefix(e.What, shortened(f.Message))) {
 				e.Flow = f.decides()
 			}
 		}
