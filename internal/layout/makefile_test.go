@@ -11,7 +11,8 @@ import (
 )
 
 // TestMakefile: each part of make test is in one lane and has a recipe, the packages that start first exist, and what
-// the part unit leaves out is in the part source. PLAIN64 has all packages of KIT that it should.
+// the part unit leaves out is in the part source. PLAIN64 has all packages of KIT that it should, TAGGED those with
+// files for isobar_debug, and the tests that race skips exist.
 func TestMakefile(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -59,8 +60,11 @@ func TestMakefile(t *testing.T) {
 			}
 		}
 	}
+	tests := map[string]bool{}
+	testName := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	tagged := regexp.MustCompile(`(?m)^//go:build .*isobar_debug`)
 	inSource := regexp.MustCompile(`^(` + variables["SOURCE"] + `)(/|$)`)
-	names, err := exec.Command("git", "-C", root, "ls-files", "*_test.go").Output()
+	names, err := exec.Command("git", "-C", root, "ls-files", "*.go").Output()
 	if err != nil {
 		t.Skip("not a git checkout: ", err)
 	}
@@ -70,9 +74,27 @@ func TestMakefile(t *testing.T) {
 		if strings.Contains(dir, "testdata") {
 			continue
 		}
+		text, err := os.ReadFile(filepath.Join(root, strings.TrimSpace(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tagged.Match(text) && !slices.Contains(strings.Fields(variables["TAGGED"]), "./"+dir) {
+			t.Errorf("%s is for isobar_debug, and its package is not in TAGGED", strings.TrimSpace(file))
+		}
+		if !strings.HasSuffix(strings.TrimSpace(file), "_test.go") {
+			continue
+		}
+		for _, m := range testName.FindAllSubmatch(text, -1) {
+			tests[string(m[1])] = true
+		}
 		if inSource.MatchString(dir) && !strings.Contains(recipes["source"], " ./"+dir) &&
 			!strings.Contains(recipes["source"], " ./"+wing+"/...") {
 			t.Errorf("%s is neither in the part unit nor in the part source", dir)
+		}
+	}
+	for test := range strings.SplitSeq(variables["ONE"], "|") {
+		if !tests[test] {
+			t.Errorf("the part race skips %s, which is no test", test)
 		}
 	}
 }
