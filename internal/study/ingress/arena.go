@@ -17,36 +17,36 @@ const keepSegments = 4
 // arena. That one has 65,536 slots and reuses the oldest even if its task has
 // not run. This one continues in another segment. The loop frees slots, and a
 // segment is reused once all its slots are free.
-type arena[T any] struct {
-	current atomic.Pointer[segment[T]] // publishes a segment with free slots; stored under mu
-	len     int                        // of a segment
+type arena struct {
+	current atomic.Pointer[segment] // publishes a segment with free slots; stored under mu
+	len     int                     // of a segment
 	mu      sync.Mutex
-	free    []*segment[T] // guarded by mu; not current
+	free    []*segment // guarded by mu; not current
 }
 
-type segment[T any] struct {
+type segment struct {
 	_     cpu.CacheLinePad
 	given atomic.Int64 // slots handed out since the last reset, and failed attempts; all producers add
 	_     cpu.CacheLinePad
-	freed int  // slots freed since the last reset; owned by the loop
-	kept  bool // it is in free; guarded by the arena's mu
-	slots []T  // each owned by the producer that got it, then by the loop
+	freed int    // slots freed since the last reset; owned by the loop
+	kept  bool   // it is in free; guarded by the arena's mu
+	slots []cell // each owned by the producer that got it, then by the loop
 }
 
-func newArena[T any](segment int) *arena[T] {
-	a := &arena[T]{len: segment}
+func newArena(segment int) *arena {
+	a := &arena{len: segment}
 	a.current.Store(a.make())
 	return a
 }
 
-func (a *arena[T]) make() *segment[T] { return &segment[T]{slots: make([]T, a.len)} }
+func (a *arena) make() *segment { return &segment{slots: make([]cell, a.len)} }
 
 // alloc returns a slot and its segment.
 //
 // A producer may be delayed between the load and the addition until the segment
 // has been emptied and reset. Its slot then belongs to the segment's next use
 // and counts there: the segment is reset again only after that slot is free.
-func (a *arena[T]) alloc() (*T, *segment[T]) {
+func (a *arena) alloc() (*cell, *segment) {
 	for {
 		s := a.current.Load()
 		if i := s.given.Add(1) - 1; i < int64(len(s.slots)) {
@@ -57,7 +57,7 @@ func (a *arena[T]) alloc() (*T, *segment[T]) {
 }
 
 // replace makes another segment current, unless someone already has.
-func (a *arena[T]) replace(full *segment[T]) {
+func (a *arena) replace(full *segment) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.current.Load() != full || full.given.Load() < int64(len(full.slots)) {
@@ -76,7 +76,7 @@ func (a *arena[T]) replace(full *segment[T]) {
 }
 
 // release frees a slot of s. Only the loop calls it.
-func (a *arena[T]) release(s *segment[T]) {
+func (a *arena) release(s *segment) {
 	if s.freed++; s.freed < len(s.slots) {
 		return
 	}
@@ -93,20 +93,20 @@ func (a *arena[T]) release(s *segment[T]) {
 // A cell is a task in an arena.
 type cell struct {
 	task Task
-	home *segment[cell]
+	home *segment
 }
 
 // A celled is a queue of tasks in an arena, with their addresses in another
 // queue. The document proposes it.
 type celled struct {
 	queue   fifo[*cell]
-	cells   *arena[cell]
+	cells   *arena
 	batches [][]*cell // by producer, which owns its own
 	scratch []*cell   // owned by the loop
 }
 
 func newCelled(q fifo[*cell], producers int) *celled {
-	return &celled{queue: q, cells: newArena[cell](segmentLen), batches: make([][]*cell, producers),
+	return &celled{queue: q, cells: newArena(segmentLen), batches: make([][]*cell, producers),
 		scratch: make([]*cell, batchLen)}
 }
 

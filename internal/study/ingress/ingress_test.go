@@ -184,7 +184,7 @@ type overwriting struct {
 func (o *overwriting) push(producer int, t Task) {
 	c := &o.slots[o.given%len(o.slots)]
 	o.given++
-	c.task, c.home = t, new(segment[cell])
+	c.task, c.home = t, new(segment)
 	o.queue.push(producer, c)
 }
 
@@ -209,16 +209,24 @@ func TestLedgerSeesOverwriting(t *testing.T) {
 	}
 }
 
+// smallSegments is a queue of tasks in an arena whose segments are so small that
+// they are reset constantly.
+func smallSegments(producers int) *celled {
+	q := newCelled(newLinked[*cell, padded](true), producers)
+	q.cells = newArena(4)
+	return q
+}
+
 // TestArenaReuse: with a bounded backlog an arena needs only a few segments,
 // even if producers hold a segment across its reset.
 func TestArenaReuse(t *testing.T) {
-	list := newArenaList(4)
-	seen := map[*segment[arenaNode]]bool{}
+	q := smallSegments(1)
+	seen := map[*segment]bool{}
 	dst, ran := make([]Task, 8), 0
 	for range 1000 {
-		list.push(0, func() { ran++ })
-		seen[list.nodes.current.Load()] = true
-		for _, task := range dst[:list.drain(dst)] {
+		q.push(0, func() { ran++ })
+		seen[q.cells.current.Load()] = true
+		for _, task := range dst[:q.drain(dst)] {
 			task()
 		}
 	}
@@ -227,27 +235,21 @@ func TestArenaReuse(t *testing.T) {
 	}
 }
 
-// TestSmallSegments runs many producers over segments so small that they are
-// reset constantly.
+// TestSmallSegments runs many producers over small segments.
 func TestSmallSegments(t *testing.T) {
 	const producers, n = 8, 5000
-	for name, q := range map[string]fifo[Task]{
-		"arena":  newArenaList(4),
-		"celled": &celled{queue: newLinked[*cell, padded](true), cells: newArena[cell](4), batches: make([][]*cell, producers), scratch: make([]*cell, batchLen)},
-	} {
-		loop := start(q, options{})
-		l := &ledger{next: make([]int, producers)}
-		var wg sync.WaitGroup
-		for p := range producers {
-			wg.Go(func() { l.produce(loop, p, n) })
-		}
-		wg.Wait()
-		if err := loop.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if len(l.wrong) > 0 || slices.ContainsFunc(l.next, func(ran int) bool { return ran != n }) {
-			t.Errorf("%s: %v of %d tasks ran; %s", name, l.next, n, strings.Join(l.wrong, "; "))
-		}
+	loop := start(smallSegments(producers), options{})
+	l := &ledger{next: make([]int, producers)}
+	var wg sync.WaitGroup
+	for p := range producers {
+		wg.Go(func() { l.produce(loop, p, n) })
+	}
+	wg.Wait()
+	if err := loop.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.wrong) > 0 || slices.ContainsFunc(l.next, func(ran int) bool { return ran != n }) {
+		t.Errorf("%v of %d tasks ran; %s", l.next, n, strings.Join(l.wrong, "; "))
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 // producer's tasks would overtake each other.
 type threshold struct {
 	chunks  *chunks[either, tight]
-	cells   *arena[cell]
+	cells   *arena
 	count   atomic.Uint64 // tasks pushed; publishes nothing
 	drained atomic.Uint64 // tasks drained, stored by the loop; publishes nothing
 	direct  atomic.Bool   // result of the latest check; publishes nothing
@@ -36,7 +36,7 @@ type either struct {
 
 func newThreshold(producers int) *threshold {
 	return &threshold{
-		chunks: newChunks[either, tight](false), cells: newArena[cell](segmentLen),
+		chunks: newChunks[either, tight](false), cells: newArena(segmentLen),
 		batches: make([][]either, producers), scratch: make([]either, batchLen),
 	}
 }
