@@ -59,6 +59,31 @@ func TestProvesNothingWhereNothingGains(t *testing.T) {
 	}
 }
 
+// TestProofRestsOnRuns: of programs whose collections and memory cost anything, much less
+// and more than recorded programs show, hardly one is given a setting that costs CPU time.
+func TestProofRestsOnRuns(t *testing.T) {
+	const studies = 60
+	proven, worse := 0, 0
+	for seed := range uint64(studies) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		p := newSimulated(rng, true)
+		p.perSecond, p.perByte = 1.5*rng.Float64(), 4e-9*rng.Float64()
+		r := tuneSeeded(t, p, 0.05, seed)
+		if r.Outcome != Recommended {
+			continue
+		}
+		proven++
+		today, _, _ := p.exact(cell.DefaultGC)
+		if own, _, _ := p.exact(r.Setting.GC); own > today {
+			worse++
+		}
+	}
+	t.Logf("of %d studies %d prove a setting, %d a worse one", studies, proven, worse)
+	if worse > proven/20 || proven < studies/3 {
+		t.Errorf("of %d studies %d prove a setting, %d a worse one", studies, proven, worse)
+	}
+}
+
 // TestHopelessSettingsLeave: rounds go to the settings that may keep their promise.
 func TestHopelessSettingsLeave(t *testing.T) {
 	p, rng := program(0.25), rand.New(rand.NewPCG(3, 3))

@@ -61,7 +61,7 @@ const (
 	fewCycles    = 5
 	// wideMemory is how wide, to either side, an interval of memory may be before the
 	// model doubts it, and vague from which share on an interval says nothing.
-	wideMemory, vague = 0.25, 1.0 / 3
+	wideMemory, vague = 0.25, 0.4
 	// manyCPUs is how many CPUs the work of a program keeps busy if some of it
 	// runs in parallel; a tenth is what the runtime's own threads may take.
 	manyCPUs = 1.1
@@ -72,11 +72,11 @@ const (
 
 // What a second of collection costs in CPU time, and how long it delays a program that
 // keeps one CPU busy; and what a byte costs that is touched for the first time. From the
-// recorded programs (TestScanCosts).
+// recorded programs (TestScanCosts); the spreads are those between programs, docs/adr/0024.
 const (
-	secondCosts, secondCostsSpread = 1.6, 0.25
+	secondCosts, secondCostsSpread = 1.6, 0.5
 	secondDelays                   = 1.1
-	byteCosts, byteCostsSpread     = 0.45e-9, 0.2e-9
+	byteCosts, byteCostsSpread     = 0.45e-9, 0.4e-9
 )
 
 // A Model predicts what settings cost a program, from the pilots it was fitted
