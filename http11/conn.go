@@ -214,7 +214,7 @@ func (c *conn) sendLeft() bool {
 	if !c.flush() {
 		return false
 	}
-	c.cx.recycle()
+	c.cx.renew(c.kept)
 	return true
 }
 
@@ -233,7 +233,7 @@ func (c *conn) sendNow(fd uintptr) bool {
 			return false
 		}
 	}
-	x.recycle()
+	x.renew(c.kept)
 	return true
 }
 

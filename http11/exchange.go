@@ -259,6 +259,20 @@ func (c *exchange) recycle() {
 	c.buf, c.next, c.out = nil, 0, nil
 }
 
+// renew is recycle for one connection's requests. With keep it keeps the last
+// head, behind which the next request is read: parseNext compares their fields.
+func (c *exchange) renew(keep bool) {
+	r := c.r
+	head := r.base[baseHead]
+	if !keep || r.refs.Load() > 1 || r.memory.keep == keepNone || len(head) > r.memory.config.BlockBytes/4 {
+		c.recycle()
+		return
+	}
+	r.base[baseHead] = r.carry(head)
+	r.head.scanned = 0
+	c.buf, c.next, c.out = nil, 0, nil
+}
+
 // drop releases the memory.
 func (c *exchange) drop() {
 	c.r.drop()

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -182,6 +184,65 @@ func TestBusyThenIdle(t *testing.T) {
 				st := s.Stats()
 				return st.Conns == 1 && st.Memory.InUse == 0 && st.Memory.Requests == 0
 			})
+		}
+	})
+}
+
+// What a request says does not depend on those before it on a busy connection,
+// with which its header section is compared.
+func TestBusyHeads(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		s := &Server{Memory: m, Handler: HandlerFunc(func(c *Context) {
+			body, err := c.Body()
+			if err != nil {
+				return
+			}
+			c.WriteString(c.Method().String() + " " + c.Target().String() + " " + c.Header("Host").String() + " " +
+				c.Header("X-Id").String() + " " + c.Header("Cookie").String() + " " + body.String() + "\n")
+		})}
+		nc, err := net.Dial("tcp", serve(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		nc.SetDeadline(time.Now().Add(time.Minute))
+		r := bufio.NewReader(nc)
+		rng := rand.New(rand.NewPCG(1, 2))
+		pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+		for i := range 100 * hotRequests {
+			target := pick("/", "/longer", "/x?q=1")
+			body := pick("", "abc", "abcdef")
+			cookie, host, version := pick("", "", "k=v"), pick("h", "h", "h", "other"), pick("1.1", "1.1", "1.0")
+			id := pick("1", "1", "1", "2", strings.Repeat("long", 500))
+			request := "POST " + target + " HTTP/" + version + "\r\nHost: " + host + "\r\nConnection: keep-alive\r\nX-Id: " + id + "\r\n"
+			if cookie != "" {
+				request += "Cookie: " + cookie + "\r\n"
+			}
+			if body != "" {
+				request += "Content-Length: " + strconv.Itoa(len(body)) + "\r\n"
+			}
+			request += "\r\n" + body
+			part := rng.IntN(len(request))
+			if rng.IntN(4) > 0 {
+				part = 0
+			}
+			for _, p := range []string{request[:part], request[part:]} {
+				if _, err := io.WriteString(nc, p); err != nil {
+					t.Fatal(err)
+				}
+				if part > 0 {
+					time.Sleep(time.Millisecond) // likely two reads; either is right
+				}
+			}
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatalf("request %d, %q: %v", i, request, err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			want := "POST " + target + " " + host + " " + id + " " + cookie + " " + body + "\n"
+			if err != nil || string(got) != want {
+				t.Fatalf("request %d: %q, %v; want %q", i, got, err, want)
+			}
 		}
 	})
 }

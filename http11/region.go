@@ -148,6 +148,10 @@ func (r *region) carry(rest []byte) []byte {
 	if n == 0 {
 		return nil
 	}
+	if n == 1 && r.memory.keep != keepNone { // nearly always
+		r.off = copy(r.cur, rest)
+		return r.cur[:r.off:r.off]
+	}
 	var kept block
 	at := -1
 	switch r.memory.keep {
