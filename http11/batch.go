@@ -46,13 +46,12 @@ func (c *conn) answerAll() bool {
 			return false
 		}
 		if cx.next == len(cx.buf) {
-			return c.awaits() || c.sendLeft()
+			// await sends them in one call with its read.
+			c.left = c.raw != nil && c.sock == nil && !c.broken
+			return c.left || c.sendLeft()
 		}
 	}
 }
-
-// awaits reports whether await sends what is left, in one call with its read.
-func (c *conn) awaits() bool { return c.raw != nil && c.sock == nil && !c.broken }
 
 // answerOne answers the request that has begun, and reports whether the
 // connection continues.

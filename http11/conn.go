@@ -70,6 +70,7 @@ type conn struct {
 	hijacked bool
 	broken   bool     // writing is no longer possible
 	drained  bool     // the last read left nothing unread
+	left     bool     // responses of the last batch are for await to send
 	later    bool     // a request is incomplete, and the loop waits for the rest
 	debt     *debt    // nil until requests are pipelined
 	patient  *patient // the connection below nc with TLS, otherwise nil
@@ -171,13 +172,13 @@ func (c *conn) await() bool {
 	c.phase, c.waiting, c.kept = phaseIdle, false, c.keeps()
 	for {
 		if c.srv.closing.Load() {
-			return c.sendLeft() && c.lastChance()
+			return (!c.left || c.sendLeft()) && c.lastChance()
 		}
 		err := c.read()
 		switch {
 		case err == nil:
 			return true
-		case c.cx.next > 0: // the read failed before anything was sent
+		case c.left: // not everything could be sent at once
 			if !c.sendLeft() {
 				return false
 			}
@@ -206,11 +207,9 @@ func (c *conn) keeps() bool {
 	return c.requests-c.before >= hotRequests || c.requests > 0 && c.srv.Memory.Mode.Info().Keeps
 }
 
-// sendLeft sends the responses that batch has left to await.
+// sendLeft sends the responses of a batch and ends its requests.
 func (c *conn) sendLeft() bool {
-	if c.cx.next == 0 {
-		return true
-	}
+	c.left = false
 	if !c.flush() {
 		return false
 	}
@@ -233,6 +232,7 @@ func (c *conn) sendNow(fd uintptr) bool {
 			return false
 		}
 	}
+	c.left = false
 	x.renew(c.kept)
 	return true
 }
@@ -319,7 +319,7 @@ func (c *conn) readFD(fd uintptr) bool {
 			return true
 		}
 	}
-	if c.phase == phaseIdle && c.cx.next > 0 && !c.sendNow(fd) {
+	if c.left && !c.sendNow(fd) {
 		c.readErrno = syscall.EAGAIN // await sends the rest
 		return true
 	}

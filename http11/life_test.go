@@ -2,6 +2,7 @@ package http11
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -211,7 +212,7 @@ func TestBusyHeads(t *testing.T) {
 		pick := func(of ...string) string { return of[rng.IntN(len(of))] }
 		for i := range 100 * hotRequests {
 			target := pick("/", "/longer", "/x?q=1")
-			body := pick("", "abc", "abcdef")
+			body := pick("", "abc", "abcdef", strings.Repeat("large", 2000))
 			cookie, host, version := pick("", "", "k=v"), pick("h", "h", "h", "other"), pick("1.1", "1.1", "1.0")
 			id := pick("1", "1", "1", "2", strings.Repeat("long", 500))
 			request := "POST " + target + " HTTP/" + version + "\r\nHost: " + host + "\r\nConnection: keep-alive\r\nX-Id: " + id + "\r\n"
@@ -243,6 +244,68 @@ func TestBusyHeads(t *testing.T) {
 			if err != nil || string(got) != want {
 				t.Fatalf("request %d: %q, %v; want %q", i, got, err, want)
 			}
+		}
+	})
+}
+
+// A request that follows a retained one, whose body was read in pieces, has
+// memory of its own: releasing that one does not change it.
+func TestRetainedThenNext(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		kept := make(chan *Retained, 1)
+		s := &Server{Memory: m}
+		s.Handler = HandlerFunc(func(c *Context) {
+			body, err := c.Body()
+			if err != nil {
+				return
+			}
+			if c.Path().Equal("/keep") {
+				kept <- c.Retain()
+			} else {
+				(<-kept).Release()
+				var others []*region // somebody else gets what was released
+				for range 16 {
+					r := s.memory.acquire()
+					for i := range 4 {
+						b := r.alloc(defaultBlockBytes >> i)
+						copy(b, bytes.Repeat([]byte{'!'}, len(b)))
+					}
+					others = append(others, r)
+				}
+				for _, r := range others {
+					r.drop()
+				}
+			}
+			c.WriteString(c.Path().String() + body.String())
+		})
+		nc, err := net.Dial("tcp", serve(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		nc.SetDeadline(time.Now().Add(time.Minute))
+		r := bufio.NewReader(nc)
+		ask := func(want string, parts ...string) {
+			t.Helper()
+			for i, p := range parts {
+				if i > 0 {
+					time.Sleep(2 * time.Millisecond) // likely a read each; either is right
+				}
+				if _, err := io.WriteString(nc, p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(resp.Body); err != nil || string(got) != want {
+				t.Fatalf("answered with %q, %v; want %q", got, err, want)
+			}
+		}
+		for range 3 * hotRequests {
+			ask("/keepabc", "POST /keep HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n")
+			ask("/next", "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
 		}
 	})
 }
