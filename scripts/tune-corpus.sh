@@ -25,7 +25,9 @@ if [ ! -e "$dir/ready" ]; then
 		github.com/corentings/chess/v2@v2.3.2 github.com/jhillyerd/enmime@v1.3.0 github.com/parquet-go/parquet-go@v0.32.0 \
 		github.com/arran4/golang-ical@v0.3.4 github.com/teambition/rrule-go@v1.8.2 github.com/jdkato/prose/v2@v2.0.0 \
 		github.com/casbin/casbin/v2@v2.135.0 github.com/santhosh-tekuri/jsonschema/v6@v6.0.3 \
-		github.com/microcosm-cc/bluemonday@v1.0.27
+		github.com/microcosm-cc/bluemonday@v1.0.27 github.com/d5/tengo/v2@v2.17.0 \
+		github.com/awalterschulze/gographviz@v2.0.3+incompatible github.com/cbroglie/mustache@v1.4.2 \
+		github.com/tailscale/hujson@v0.0.0-20260727124030-b80ff77dac4f
 	go build -mod=mod -o "$dir/bin/" ./...
 	awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) { if (i) printf ",\n"
 		printf "{\"id\":%d,\"buyer\":\"buyer %d\",\"lines\":[", i, i % 997

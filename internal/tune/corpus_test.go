@@ -42,6 +42,12 @@ var corpus = []corpusProgram{
 		URL: "http://127.0.0.1:18501/may"},
 	{Name: "forms", What: "jsonschema: a server that validates 120 people by a schema", Command: `exec $D/bin/forms 127.0.0.1:18502`, URL: "http://127.0.0.1:18502/validate"},
 	{Name: "comments", What: "bluemonday: a server that cleans HTML of 100 comments", Command: `exec $D/bin/comments 127.0.0.1:18503`, URL: "http://127.0.0.1:18503/clean"},
+	{Name: "scripts", What: "tengo: a script that counts and sorts, compiled and run 40 times", Command: `exec $D/bin/scripts`},
+	{Name: "graphs", What: "gographviz: a graph read, extended and written 20 times", Command: `exec $D/bin/graphs`},
+	{Name: "receipts", What: "mustache: a server that fills a template with 60 purchases", Command: `exec $D/bin/receipts 127.0.0.1:18504`,
+		URL: "http://127.0.0.1:18504/receipt"},
+	{Name: "settings", What: "hujson: a server that reads, patches and formats JSON with comments", Command: `exec $D/bin/settings 127.0.0.1:18505`,
+		URL: "http://127.0.0.1:18505/format"},
 }
 
 // corpusConfig says how to tune a program of the corpus.

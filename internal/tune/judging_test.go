@@ -215,6 +215,9 @@ The recorded runs were split before the intervals were made anew. Looked at: cue
 shelf, every other name in the alphabet. Judging, run once at the end: gofmt, query, repository, rules, search and
 statements. Earlier versions had seen both halves, so that the second is no test by unknown programs.
 
+Four more were chosen after that work, before any of them was tuned: scripts, graphs, receipts and settings. One was
+resized after a plain run. Each is judged once, quiet and loaded.
+
 Each program was tuned for CPU time: *quiet*, with the machine to itself; *loaded*, beside two busy loops; in a *pod* of
 half a CPU. Then a scan ran four values of GOGC under three limits (none, and 0.9 and 1.5 times today's peak) and what
 tune had chosen, in shuffled rounds, two to five times each, as many as began within 18 s; a point is the median. Load
