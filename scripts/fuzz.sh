@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 
 build() { # DIR
 	rm -f "$work/fuzz.test"
-	"$go" test -C "$1" -c -vet=off -o "$work/fuzz.test" -tags isobar_debug \
+	"$go" test -C "$1" -c -vet=off -toolexec 'env GOGC=400' -o "$work/fuzz.test" -tags isobar_debug \
 		-gcflags=github.com/isobar-go/isobar/...=-d=libfuzzer -ldflags=-w .
 }
 

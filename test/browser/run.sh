@@ -43,9 +43,9 @@ trap 'rm -rf "$pages"' EXIT
 for kind in study hostile empty failed tune; do
 	(cd ../.. && "${GO:-go}" run ./internal/show/sample -kind "$kind" "$pages/$kind.html")
 done
-(cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advice >/dev/null)
-(cd ../.. && ISOBAR_HEAP_PAGE=$pages/heap.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/heap >/dev/null)
-(cd ../.. && ISOBAR_CLAIMS_PAGE=$pages/claims.html "${GO:-go}" test -count=1 -run 'TestLedgerPages$' ./internal/show >/dev/null)
+(cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -vet=off -ldflags=-w -count=1 -run 'TestPage$' ./internal/advice >/dev/null)
+(cd ../.. && ISOBAR_HEAP_PAGE=$pages/heap.html "${GO:-go}" test -vet=off -ldflags=-w -count=1 -run 'TestPage$' ./internal/heap >/dev/null)
+(cd ../.. && ISOBAR_CLAIMS_PAGE=$pages/claims.html "${GO:-go}" test -vet=off -ldflags=-w -count=1 -run 'TestLedgerPages$' ./internal/show >/dev/null)
 CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs
 
 # The pages over a store, and over none.
