@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -224,8 +225,11 @@ func (p *Process) whileStopped(do func() error) (time.Duration, error) {
 		err = do()
 	}
 	for tid := range p.threads {
-		// An error means that the thread has ended: there is nothing to let go.
-		_ = unix.PtraceDetach(tid)
+		// An error means that the thread was killed: there is nothing to let go. The process has not ended for
+		// its parent before the tracer of such a thread has waited for it; the parent waits for the first one.
+		if unix.PtraceDetach(tid) != nil && tid != p.PID {
+			_, _ = wait(tid)
+		}
 	}
 	p.threads = nil
 	return time.Since(start), err
@@ -241,7 +245,8 @@ func (p *Process) Clock() uint64 {
 	return uint64(t.Nano())
 }
 
-// stopAll stops thread after thread until it finds no new one.
+// stopAll stops thread after thread until it finds no new one, the first one of the process first: should that be
+// killed, it ends only when the others have.
 func (p *Process) stopAll() error {
 	for again := true; again; {
 		again = false
@@ -249,11 +254,16 @@ func (p *Process) stopAll() error {
 		if err != nil {
 			return p.refused("list the threads", err)
 		}
+		tids := make([]int, 0, len(tasks))
 		for _, task := range tasks {
-			tid, err := strconv.Atoi(task.Name())
-			if err != nil || p.threads[tid] {
-				continue
+			if tid, err := strconv.Atoi(task.Name()); err == nil && !p.threads[tid] {
+				tids = append(tids, tid)
 			}
+		}
+		if first := slices.Index(tids, p.PID); first > 0 {
+			tids[0], tids[first] = tids[first], tids[0]
+		}
+		for _, tid := range tids {
 			stopped, err := stop(tid)
 			if err != nil {
 				return p.refused("stop the threads", err)

@@ -179,6 +179,41 @@ func TestProcessThatIsTraced(t *testing.T) {
 	}
 }
 
+// TestKilledWhileStopped: a process that is killed while it stands still has ended, for the program that started it,
+// too. Here that is the one that stops it.
+func TestKilledWhileStopped(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestProcessBecomesAnother$")
+	cmd.Env = append(os.Environ(), "ISOBAR_BECOMES=nothing")
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill() // and no Wait: it is what may not end
+	p, err := OpenProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for threads := 0; threads < 2; { // a Go program starts some as it begins
+		if _, err = p.Stopped(func() error { threads = len(p.threads); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err = p.Stopped(cmd.Process.Kill); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		t.Log(err)
+	case <-time.After(time.Minute):
+		t.Fatal("it never ends")
+	}
+}
+
 // TestProgramOfAnotherArchitecture changes the header of a program.
 func TestProgramOfAnotherArchitecture(t *testing.T) {
 	self, err := os.Executable()
