@@ -52,6 +52,8 @@ type measurer struct {
 	in     instrumenter
 	tmp    string
 	result *sightings
+	within time.Duration // for each benchmark
+	late   []string      // benchmarks that had not ended by then
 }
 
 // measure returns what was seen; nil, and why, where nothing could be.
@@ -59,7 +61,7 @@ func measure(ctx context.Context, c Config, j *joiner, units []*unit) (*sighting
 	if c.Measure.Bench == "" {
 		return nil, ""
 	}
-	m := &measurer{Measuring: c.Measure, j: j, result: newSightings()}
+	m := &measurer{Measuring: c.Measure, j: j, result: newSightings(), within: measuredWithin}
 	if m.Budget > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, m.Budget)
@@ -69,10 +71,22 @@ func measure(ctx context.Context, c Config, j *joiner, units []*unit) (*sighting
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("the time for it ended (%v)", m.Budget)
 	}
+	return m.result, m.why(err)
+}
+
+// why says what was not measured; "" where all was.
+func (m *measurer) why(err error) string {
+	var why []string
 	if err != nil {
-		return m.result, "not all lifetimes were measured: " + strings.Join(strings.Fields(err.Error()), " ")
+		why = append(why, strings.Join(strings.Fields(err.Error()), " "))
 	}
-	return m.result, ""
+	if len(m.late) > 0 {
+		why = append(why, fmt.Sprintf("what was seen within %v of %s counts", m.within, strings.Join(m.late, ", ")))
+	}
+	if len(why) == 0 {
+		return ""
+	}
+	return "not all lifetimes were measured: " + strings.Join(why, "; ")
 }
 
 func (m *measurer) all(ctx context.Context, c Config, units []*unit) (err error) {
@@ -213,16 +227,22 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 	var failed error
 	for _, name := range names {
 		m.Progress("how long what " + name + " of " + p.ImportPath + " makes lives")
-		ends := time.Now().Add(measuredWithin)
-		for _, sub := range parts(ctx, binary, p, name) {
-			within, cancel := context.WithDeadline(ctx, ends)
+		subs := m.parts(ctx, binary, p, name)
+		within, cancel := context.WithTimeout(ctx, m.within)
+		for _, sub := range subs {
+			if within.Err() != nil {
+				break
+			}
 			if err := m.measureBenchmark(within, binary, judge{p, name, sub}); err != nil && within.Err() == nil {
 				failed = fmt.Errorf("%s%s: %w", name, sub, err)
 			}
-			cancel()
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
+		}
+		if within.Err() != nil {
+			m.late = append(m.late, name)
+		}
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	return failed
@@ -230,9 +250,9 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 
 // parts are the parts of a benchmark as flags name them, spread over all that there are: the
 // calls that are sampled are the first ones of a process. One alone is "", for all.
-func parts(ctx context.Context, binary string, p *testPackage, name string) []string {
+func (m *measurer) parts(ctx context.Context, binary string, p *testPackage, name string) []string {
 	const most = 16
-	within, cancel := context.WithTimeout(ctx, measuredWithin)
+	within, cancel := context.WithTimeout(ctx, m.within)
 	defer cancel()
 	out, _ := command{dir: p.Dir}.run(within, binary, judge{p, name, ""}.flags("1x")...)
 	var subs []string
@@ -366,7 +386,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 		if err != nil {
 			return err
 		}
-		if err := s.look(round, f, n, objects); err != nil {
+		if err := s.look(ctx, round, f, n, objects); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(s.answer, "go\n"); err != nil {

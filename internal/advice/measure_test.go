@@ -78,6 +78,46 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
+// TestMeasuringGoesOnAfterBenchmarksWithoutEnd: what such a benchmark shows counts, it is named, and the next one runs.
+func TestMeasuringGoesOnAfterBenchmarksWithoutEnd(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("it builds and runs benchmarks")
+	}
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m_test.go": `package m
+
+import (
+	"testing"
+	"time"
+)
+
+func BenchmarkForever(b *testing.B) {
+	if b.N > 1 {
+		time.Sleep(time.Hour)
+	}
+}
+
+func BenchmarkNext(*testing.B) {}
+`})
+	mod, err := goEnv(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkgs, err := command{dir: dir}.benchPackages(t.Context(), []string{"."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := ""
+	m := &measurer{Measuring: Measuring{Progress: func(s string) { told += s + "\n" }}, tmp: t.TempDir(),
+		result: newSightings(), within: 2 * time.Second}
+	err = m.measurePackage(t.Context(), overlay{}, &mod, pkgs[0], []string{"BenchmarkForever", "BenchmarkNext"})
+	if err != nil || !slices.Contains(m.late, "BenchmarkForever") || !strings.Contains(told, "BenchmarkNext") {
+		t.Errorf("%v; late are %q; it told %q", err, m.late, told)
+	}
+	if why := m.why(nil); !strings.Contains(why, "within 2s of BenchmarkForever") {
+		t.Errorf("the note is %q", why)
+	}
+}
+
 // TestHooksAreOld: modules of old language versions can be measured, too.
 func TestHooksAreOld(t *testing.T) {
 	dir := t.TempDir()

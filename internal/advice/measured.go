@@ -2,6 +2,7 @@ package advice
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -165,8 +166,8 @@ type count struct {
 
 // look takes up the objects of the heap as a call returns, or, where round is not 0, as that
 // round of a loop begins in one.
-func (s *watching) look(round, probe, number int, objects []heap.Object) error {
-	counts, older, err := s.count(call{probe, number}, objects)
+func (s *watching) look(ctx context.Context, round, probe, number int, objects []heap.Object) error {
+	counts, older, err := s.count(ctx, call{probe, number}, objects)
 	if err != nil {
 		return err
 	}
@@ -203,9 +204,13 @@ func (s *watching) look(round, probe, number int, objects []heap.Object) error {
 }
 
 // count counts what a call made, and the live ones of what calls before it did.
-func (s *watching) count(now call, objects []heap.Object) (map[kindOf]*count, map[call]map[kindOf]int, error) {
+func (s *watching) count(ctx context.Context, now call, objects []heap.Object) (map[kindOf]*count,
+	map[call]map[kindOf]int, error) {
 	counts, older := map[kindOf]*count{}, map[call]map[kindOf]int{}
 	for i := range objects {
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
 		o := &objects[i]
 		stack, err := s.stack(o.Stack)
 		if err != nil {
