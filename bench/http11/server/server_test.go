@@ -189,7 +189,12 @@ var loads = []struct {
 	{"get", getRequest, 1},
 	{"post", postRequest, 1},
 	{"pipelined", getRequest, 16},
+	{varied, postRequest, 1},
 }
+
+// varied is the load whose header section differs from one request of a
+// connection to the next, by the value of X-Request-Id.
+const varied = "varied"
 
 // A client is one keep-alive connection that knows how long an answer is.
 type client struct {
@@ -198,6 +203,14 @@ type client struct {
 	depth int
 	size  int // of an answer
 	buf   []byte
+	id    []byte // eight digits of batch to count up in each request, or nil
+	asked int
+}
+
+// vary makes the client's requests differ.
+func (c *client) vary() {
+	at := bytes.Index(c.batch, []byte("X-Request-Id: ")) + len("X-Request-Id: ")
+	c.id = c.batch[at : at+8]
 }
 
 func dial(addr, request string, depth int) (*client, error) {
@@ -241,6 +254,12 @@ func (c *client) measure() (int, error) {
 
 func (c *client) round() error {
 	for range perRound / c.depth {
+		if c.id != nil {
+			c.asked++
+			for i, n := len(c.id)-1, c.asked; i >= 0; i, n = i-1, n/10 {
+				c.id[i] = byte('0' + n%10)
+			}
+		}
 		if _, err := c.conn.Write(c.batch); err != nil {
 			return err
 		}
@@ -270,13 +289,13 @@ func BenchmarkServer(b *testing.B) {
 	for _, load := range loads {
 		for _, name := range names {
 			b.Run(fmt.Sprintf("load=%s/impl=%s", load.name, name), func(b *testing.B) {
-				benchmark(b, name, load.request, load.depth)
+				benchmark(b, name, load.request, load.depth, load.name == varied)
 			})
 		}
 	}
 }
 
-func benchmark(b *testing.B, name, request string, depth int) {
+func benchmark(b *testing.B, name, request string, depth int, vary bool) {
 	server := start(b, name)
 	clients := make([]*client, connections)
 	for i := range clients {
@@ -285,6 +304,9 @@ func benchmark(b *testing.B, name, request string, depth int) {
 			b.Fatal(err)
 		}
 		defer c.conn.Close()
+		if vary {
+			c.vary()
+		}
 		clients[i] = c
 	}
 	round := func() {
