@@ -59,7 +59,8 @@ type Explained struct {
 	Callee  string  `json:"callee,omitempty"` // what it calls, where that allocates
 	Size    float64 `json:"mean_bytes"`       // of an object
 	Objects int64   `json:"objects"`
-	PerCall float64 `json:"per_call,omitempty"` // how often a call of Function makes one; 0 where nothing counted it
+	PerCall float64 `json:"per_call,omitempty"`      // made in each of Calls, on average; 0 where none was looked at
+	Calls   int     `json:"sampled_calls,omitempty"` // of Function
 
 	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the compiler's deciding step
 	Lifetime string `json:"lifetime"`                   // how long it lives, and who keeps it
@@ -82,7 +83,7 @@ type Explained struct {
 func (e *Explained) Made() string {
 	text := fmt.Sprintf("%d objects in the profile, %.0f bytes on average", e.Objects, e.Size)
 	if e.PerCall > 0 {
-		text += fmt.Sprintf(", %.3g for each call of the function", e.PerCall)
+		text += fmt.Sprintf(", %.0f in %d sampled calls of the function", e.PerCall*float64(e.Calls), e.Calls)
 	}
 	return text
 }

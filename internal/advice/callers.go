@@ -58,6 +58,8 @@ func (x *explainer) endings(p *life.Package, fn *ssa.Function, results []result,
 	case fn.Parent() != nil:
 		add("is a function literal, whose callers have it")
 		return all
+	case exported(p, fn) && unexportedReceiver(fn):
+		add("is a method of a type that is not exported: whoever has such a value, as an interface, may call it")
 	case exported(p, fn):
 		add("is exported: callers outside of these packages have it")
 	case len(calls) == 0:
@@ -69,6 +71,20 @@ func (x *explainer) endings(p *life.Package, fn *ssa.Function, results []result,
 		all = append(all, x.ending(c, results, seen)...)
 	}
 	return all
+}
+
+// unexportedReceiver reports whether fn is a method of a type that other packages cannot name.
+func unexportedReceiver(fn *ssa.Function) bool {
+	recv := fn.Signature.Recv()
+	if recv == nil {
+		return false
+	}
+	t := recv.Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	named, ok := t.(*types.Named)
+	return ok && !named.Obj().Exported()
 }
 
 // A located is a call, and the package of its code.
@@ -114,7 +130,7 @@ func (x *explainer) importers(of string) (paths []string) {
 // ending reads one call.
 func (x *explainer) ending(c located, results []result, seen map[string]bool) []ending {
 	caller := c.call.Parent()
-	e := ending{caller: funcName(caller), at: x.position(c.p, c.call.Pos()), does: "only reads it", drops: true}
+	e := ending{caller: funcName(caller), at: x.position(c.p, c.call.Pos()), does: "keeps nothing of it", drops: true}
 	var further []result
 	for _, n := range results {
 		fate := c.p.FateOfResult(c.call, n.number, n.inside)

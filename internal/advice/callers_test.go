@@ -59,6 +59,10 @@ func listed(n int) (sum int) {
 }
 
 func dropped2() *point { return &point{} }
+
+type hidden struct{}
+
+func (hidden) Method() *point { return &point{} }
 `, "internal/in/in.go": `package in
 
 type P struct{ X [99]int }
@@ -81,13 +85,14 @@ func TestEndings(t *testing.T) {
 		many     bool
 		want     []string
 	}{
-		{"dropped", died, false, []string{"m.Drops (m.go:11) only reads it"}},
+		{"dropped", died, false, []string{"m.Drops (m.go:11) keeps nothing of it"}},
 		{"dropped2", died, true, []string{"m.listed (m.go:"}},
 		{"mixed", escaped, false, []string{"which 1 of 2 callers drop", "m.Mixes (m.go:15) keeps it: package variable global"}},
 		{"passed", escaped, false, []string{"m.Keeps (m.go:21) keeps it: package variable global"}},
-		{"Exported", escaped, false, []string{"callers outside of these packages have it", "m.Calls (m.go:25) only reads it"}},
+		{"Exported", escaped, false, []string{"callers outside of these packages have it", "m.Calls (m.go:25) keeps nothing of it"}},
+		{"Method", escaped, false, []string{"m.hidden.Method (m.go:52) is a method of a type that is not exported"}},
 		{"fails", escaped, false, []string{"m.Fails (m.go:33) is exported"}},
-		{"Made", died, false, []string{"m.Reads (m.go:35) only reads it"}},
+		{"Made", died, false, []string{"m.Reads (m.go:35) keeps nothing of it"}},
 	} {
 		found := false
 		for _, u := range units {
@@ -108,5 +113,15 @@ func TestEndings(t *testing.T) {
 		if !found {
 			t.Errorf("%s: no site", tt.function)
 		}
+	}
+}
+
+// TestDyingIn: whose calls the parts die with is said of all of them.
+func TestDyingIn(t *testing.T) {
+	l := lifetime{kind: died, in: "m.String", mixed: true, rest: []lifetime{
+		{kind: died, in: "m.Equal"}, {kind: kept, in: "m.Keep"}, {kind: died, in: "m.String"},
+	}}
+	if got, want := l.dyingIn(), []string{"m.String", "m.Equal"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -358,7 +358,7 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 		l.many = l.many || code.many || code.kind != died || l.up > 0
 	}
 	k.life, k.e.Measured = l, objects
-	k.e.PerCall = k.x.measured.perCall(k.c, k.t)
+	k.e.PerCall, k.e.Calls = k.x.measured.perCall(k.c, k.t)
 }
 
 // spelled is an expression on one line, shortened.

@@ -70,11 +70,12 @@ func (k *subject) purpose() string {
 // keeper says who decides how long the memory lives.
 func (k *subject) keeper() string {
 	l := &k.life
+	needs := "what " + strings.Join(l.dyingIn(), " and ") + " needs it for"
 	switch i := slices.IndexFunc(l.rest, func(o lifetime) bool { return o.kind > unproved }); {
 	case l.kind == died && i >= 0 && l.rest[i].kind == escaped:
-		return "what " + l.in + " needs it for; for a part of it, " + l.rest[i].result()
+		return needs + "; for a part of it, " + l.rest[i].result()
 	case l.kind == died && i >= 0:
-		return "what " + l.in + " needs it for; what keeps a part of it: " + l.rest[i].holder.String()
+		return needs + "; what keeps a part of it: " + l.rest[i].holder.String()
 	case l.kind == kept && l.part > 0 && l.part < 0.5:
 		return "what keeps it, as said above"
 	case l.kind == kept:
@@ -91,9 +92,20 @@ func (k *subject) keeper() string {
 		return "its callers, as " + l.result()
 	}
 	if k.e.Measured > 0 {
-		return "what " + l.in + " needs it for: nobody was seen to keep it longer"
+		return needs + ": nobody was seen to keep it longer"
 	}
-	return "what " + l.in + " needs it for: the code shows nobody who keeps it longer"
+	return needs + ": the code shows nobody who keeps it longer"
+}
+
+// dyingIn are the functions with whose calls the parts die that die.
+func (l *lifetime) dyingIn() []string {
+	in := []string{l.in}
+	for _, o := range l.rest {
+		if o.kind == died && !slices.Contains(in, o.in) {
+			in = append(in, o.in)
+		}
+	}
+	return in
 }
 
 // shared reports whether the memory may lie in one block with what others make, which lives as

@@ -124,14 +124,16 @@ func (m *sightings) leaves(at place, size int64) map[string]float64 {
 	return parts
 }
 
-// perCall is how often a call of its function made one; 0 where that was not seen.
-func (m *sightings) perCall(c *cause, s *site) float64 {
+// perCall is how often a call of its function made one, and how many calls were looked at; 0
+// where none was.
+func (m *sightings) perCall(c *cause, s *site) (made float64, calls int) {
 	for _, way := range c.ways() {
 		if t := m.sum(trailOf(c.callee, way.trail()[:1]), s); t != nil && m.samples[t.probe] > 0 {
-			return float64(t.made) / float64(m.samples[t.probe])
+			calls = m.samples[t.probe]
+			return float64(t.made) / float64(calls), calls
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // trail are the frames of a way in the packages, from the one that allocates or calls
