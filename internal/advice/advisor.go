@@ -96,6 +96,8 @@ type span struct {
 	File     string
 	From, To int
 	Column   int    // of its beginning
+	Start    int    // its first byte
+	End      int    // the one after its last
 	Callee   string // what it calls, without its package and receiver
 	Inner    bool   // it lies in the function that the first one calls
 	Beyond   bool   // only what is called counts, not what the lines themselves allocate

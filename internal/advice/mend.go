@@ -457,6 +457,6 @@ func (k *subject) mended(f fix) Finding {
 	at, end := k.p.Fset.Position(k.s.Pos()), k.p.Fset.Position(k.s.Node.End())
 	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.check(),
 		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, Pkg: k.p.Pkg.Path(),
-		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column}}, Start: at.Offset, End: end.Offset,
-		Edits: f}
+		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column, Start: at.Offset,
+			End: end.Offset}}, Start: at.Offset, End: end.Offset, Edits: f}
 }

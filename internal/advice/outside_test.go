@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -137,5 +138,77 @@ func TestCallsNeedWhatTheirRemedyRestsOn(t *testing.T) {
 	}
 	if want := strings.Count(calls, "\nfunc "); judged != want {
 		t.Errorf("%d of %d functions are judged", judged, want)
+	}
+}
+
+// sharedLines are lines of which one expression has a fix, and others do not.
+const sharedLines = `package m
+
+import (
+	"fmt"
+	"strings"
+)
+
+type Held struct{ Value any }
+
+func show(v any) bool { return v == nil }
+
+func Build(in []int) string {
+	var b strings.Builder
+	for _, n := range in {
+		b.WriteString(fmt.Sprintf("%d,", n))
+	}
+	return b.String()
+}
+
+func Boxed(h *Held, in []int) {
+	for _, n := range in {
+		show(n); h.Value = n
+	}
+}
+`
+
+// TestFixesAreOfTheirExpression: what a check has for one expression of a line is not offered
+// for what another one makes.
+func TestFixesAreOfTheirExpression(t *testing.T) {
+	x, p := explainerOf(t, sharedLines)
+	r, err := Run(t.Context(), Config{Dir: x.base, Patterns: []string{"."}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.Findings {
+		r.Findings[i].Fix = true
+	}
+	x.findings = newExplainer(t.Context(), Config{}, nil, x.base, r.Findings).findings
+	judged := map[string]bool{}
+	for _, s := range p.Sites() {
+		c := &cause{function: "m." + s.Func.Name(), at: place{p.Fset.Position(s.Pos()).Filename, s.From},
+			chains: map[string]*chain{"": {}}}
+		switch {
+		case s.Callee() == "WriteString":
+			c.callee, c.leaf = "strings.(*Builder).WriteString", "strings.(*Builder).WriteString"
+		case s.Callee() == "Sprintf":
+			c.callee, c.leaf = "fmt.Sprintf", "fmt.Sprintf"
+		case s.Kind != life.Box || s.Func.Name() != "Boxed":
+			continue
+		}
+		k := &subject{x: x, c: c, p: p, s: s, t: &site{Totals: Totals{Bytes: 4096, Objects: 16}}, e: &Explained{}}
+		k.e.Callee = shortName(c.callee)
+		k.judge()
+		name := s.Callee()
+		if s.Kind == life.Box {
+			name = "kept"
+			if k.consumer() != "" {
+				name = "shown"
+			}
+		}
+		judged[name] = k.e.Fix
+		if (k.saves() != Totals{}) != k.e.Fix {
+			t.Errorf("%s: fix %v, %s: %s saves %+v", name, k.e.Fix, k.e.Verdict, k.e.Remedy, k.saves())
+		}
+	}
+	want := map[string]bool{"Sprintf": true, "WriteString": false, "shown": true, "kept": false}
+	if !maps.Equal(judged, want) {
+		t.Errorf("fixes %v, want %v; the findings are %+v", judged, want, r.Findings)
 	}
 }

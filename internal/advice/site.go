@@ -114,7 +114,7 @@ func allocates(function string) bool {
 // literals allocate is not of it: the literal is made where it begins.
 func spanAt(p *packages.Package, pos, end token.Pos) span {
 	from, to := p.Fset.Position(pos), p.Fset.Position(max(pos, end))
-	s := span{File: from.Filename, From: from.Line, To: to.Line, Column: from.Column}
+	s := span{File: from.Filename, From: from.Line, To: to.Line, Column: from.Column, Start: from.Offset, End: to.Offset}
 	for _, file := range p.Syntax {
 		if pos < file.FileStart || pos >= file.FileEnd {
 			continue

@@ -311,13 +311,14 @@ func (k *subject) saves() Totals {
 	return t
 }
 
-// found takes up the fix that a check has for the line: it is the remedy where there is no
-// other. What the lifetime disproves is left.
+// found takes up the fix that a check has for the expression: it is the remedy where there is
+// no other. What the lifetime disproves is left.
 func (k *subject) found() {
 	reuse := []string{"bufferpercall", "stringconv", "byteconv", "resultslice"}
 	for _, f := range k.x.findings[k.c.at] {
 		about := f.Check == k.e.Check || k.outside() && k.e.Verdict == ""
-		if !f.Fix || f.Severity == check.Trap.String() || !about || slices.Contains(reuse, f.Check) && !k.dies() {
+		if !f.Fix || f.Severity == check.Trap.String() || !about || !k.flagged(f) ||
+			slices.Contains(reuse, f.Check) && !k.dies() {
 			continue
 		}
 		k.e.Fix = true
@@ -328,4 +329,20 @@ func (k *subject) found() {
 			k.e.Verdict = Reshape
 		}
 	}
+}
+
+// flagged reports whether a finding is about the expression, and not about another one of the
+// line.
+func (k *subject) flagged(f *Finding) bool {
+	if !slices.ContainsFunc(k.c.ways(), func(w *chain) bool { return f.about(k.c, w) }) {
+		return false
+	}
+	if k.outside() || k.s.Node == nil { // about tells by what is called
+		return true
+	}
+	from, to := k.p.Fset.Position(k.s.Node.Pos()).Offset, k.p.Fset.Position(k.s.Node.End()).Offset
+	return slices.ContainsFunc(f.Spans, func(s span) bool {
+		return s.holds(frame{place: k.c.at, function: k.c.function}) &&
+			(s.Start <= from && to <= s.End || from <= s.Start && s.End <= to)
+	})
 }
