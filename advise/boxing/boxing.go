@@ -4,6 +4,7 @@ package boxing
 import (
 	"go/ast"
 	"go/types"
+	"go/version"
 	"regexp"
 	"slices"
 
@@ -53,8 +54,12 @@ func run(p *check.Pass) {
 		}
 		if held, mixed := held(p, fn); !mixed {
 			fixed := held || !p.Free(fn) || fn.Signature().Variadic() // cannot do without any
+			keeps := "a parameter of its own type"
+			if version.Compare(p.GoVersion(call.Pos()), "go1.18") >= 0 {
+				keeps = "a type parameter"
+			}
 			p.Needs(check.Interface, fixed).Report(arg, types.ExprString(arg)+
-				" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
+				" is boxed to be passed as any to "+fn.Name()+"; "+keeps+" keeps it as it is")
 		}
 	}
 }

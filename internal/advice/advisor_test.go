@@ -1,8 +1,10 @@
 package advice
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"go/version"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,11 +75,12 @@ func TestAlternatives(t *testing.T) {
 		if a.check != "" && advise.Lookup(a.check) == nil {
 			t.Errorf("%s: no check %q", a.callee, a.check)
 		}
-		if len(a.text) < 10 || needs[a.needs] == nil {
+		if len(a.text) < 10 || needs[a.needs] == nil || a.since != "" && !version.IsValid(a.since) {
 			t.Errorf("%s: %q, needs %q", a.callee, a.text, a.needs)
 		}
 		for _, before := range all[:i] {
-			if strings.HasPrefix(a.callee, before.callee) {
+			older := a.callee == before.callee && version.Compare(cmp.Or(a.since, "go1"), before.since) < 0
+			if strings.HasPrefix(a.callee, before.callee) && !older {
 				t.Errorf("%s comes after %s, and is never reached", a.callee, before.callee)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"go/version"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ func (k *subject) mend() fix {
 			m.file = f
 		}
 	}
-	if m.file == nil || ast.IsGenerated(m.file) || !m.modern() || !m.wanted() {
+	if m.file == nil || ast.IsGenerated(m.file) || !m.has(modern) || !m.wanted() {
 		return nil
 	}
 	m.path, _ = astutil.PathEnclosingInterval(m.file, k.s.Node.Pos(), k.s.Node.End())
@@ -69,11 +68,8 @@ func (m *mender) wanted() bool {
 // check is the name of the check that the finding of a remedy is of.
 func (k *subject) check() string { return cmp.Or(k.e.Check, "bufferpercall") }
 
-// modern reports whether the language has clear and the library slices.
-func (m *mender) modern() bool {
-	v := m.p.Info.FileVersions[m.file]
-	return v == "" || version.Compare(v, "go1.21") >= 0
-}
+// modern is the Go version whose language has clear, and whose library slices.
+const modern = "go1.21"
 
 func (m *mender) put(from, to token.Pos, text string) {
 	m.edits = append(m.edits, change{m.p.Fset.Position(from).Offset, m.p.Fset.Position(to).Offset, text})

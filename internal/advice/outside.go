@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	_ "embed" // the table
+	"go/version"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 type alternative struct {
 	callee string // how its short name begins
 	check  string
+	since  string // the Go version that has what to use; "" for any
 	needs  string // what has to be so, one of the keys of needs
 	text   string
 }
@@ -39,9 +41,9 @@ var alternativesTable string
 // alternatives are of the standard library, the longer names first.
 var alternatives = sync.OnceValue(func() (all []alternative) {
 	for line := range strings.Lines(alternativesTable) {
-		if fields := strings.Fields(line); len(fields) > 3 && fields[0] != "#" {
-			all = append(all, alternative{fields[0], strings.TrimPrefix(fields[1], "-"), fields[2],
-				strings.Join(fields[3:], " ")})
+		if fields := strings.Fields(line); len(fields) > 4 && fields[0] != "#" {
+			all = append(all, alternative{fields[0], strings.TrimPrefix(fields[1], "-"), strings.TrimPrefix(fields[2], "-"),
+				fields[3], strings.Join(fields[4:], " ")})
 		}
 	}
 	return all
@@ -58,7 +60,7 @@ func (k *subject) call() {
 		return
 	}
 	for _, a := range alternatives() {
-		if !strings.HasPrefix(k.callee(), a.callee) {
+		if !strings.HasPrefix(k.callee(), a.callee) || !k.has(a.since) {
 			continue
 		}
 		k.e.Check = a.check
@@ -69,6 +71,17 @@ func (k *subject) call() {
 		}
 		return
 	}
+}
+
+// has reports whether the code may use what came with a Go version.
+func (k *subject) has(since string) bool {
+	for _, f := range k.p.Files {
+		if f.FileStart <= k.s.Pos() && k.s.Pos() < f.FileEnd {
+			v := k.p.Info.FileVersions[f]
+			return since == "" || v == "" || version.Compare(v, since) >= 0
+		}
+	}
+	return since == ""
 }
 
 // callee is what the line calls, where that makes the memory.

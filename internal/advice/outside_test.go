@@ -212,3 +212,63 @@ func TestFixesAreOfTheirExpression(t *testing.T) {
 		t.Errorf("fixes %v, want %v; the findings are %+v", judged, want, r.Findings)
 	}
 }
+
+// TestRemediesKeepToTheGoVersion: what is named in place of a call is in the library that the
+// module may have.
+func TestRemediesKeepToTheGoVersion(t *testing.T) {
+	x, p := explainerOf(t, `package m
+
+import "strings"
+
+func Split(s string) (n int) {
+	for _, part := range strings.Split(s, ",") {
+		n += len(part)
+	}
+	return n
+}
+
+func Fields(s string) (n int) {
+	for _, part := range strings.Fields(s) {
+		n += len(part)
+	}
+	return n
+}
+`)
+	for _, want := range []struct{ version, split, fields string }{
+		{"go1.24", "SplitSeq", "FieldsSeq"}, {"go1.21", "strings.Cut gives", ""}, {"go1.17", "", ""},
+	} {
+		for _, f := range p.Files {
+			p.Info.FileVersions[f] = want.version
+		}
+		for _, s := range p.Sites() {
+			if s.Kind != life.Call || s.Func.Name() != s.Callee() {
+				continue
+			}
+			c := &cause{callee: "strings." + s.Callee(), function: "m." + s.Callee(),
+				at: place{p.Fset.Position(s.Pos()).Filename, s.From}}
+			k := &subject{x: x, c: c, p: p, s: s, t: &site{}, e: &Explained{Callee: c.callee}}
+			k.judge()
+			text := map[string]string{"Split": want.split, "Fields": want.fields}[s.Callee()]
+			if (k.e.Verdict == Remedy) != (text != "") || !strings.Contains(k.e.Remedy, text) ||
+				text == "" && strings.Contains(k.e.Remedy, "Seq") {
+				t.Errorf("%s: %s: %s: %s; want %q", want.version, s.Callee(), k.e.Verdict, k.e.Remedy, text)
+			}
+		}
+	}
+}
+
+// TestBoxingKeepsToTheGoVersion: before Go 1.18 there are no type parameters.
+func TestBoxingKeepsToTheGoVersion(t *testing.T) {
+	const source = "package m\n\nfunc show(v interface{}) bool { return v == nil }\n\n" +
+		"func All(in []int) {\n\tfor _, n := range in {\n\t\tshow(n)\n\t}\n}\n"
+	for version, named := range map[string]bool{"1.17": false, "1.18": true} {
+		dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo " + version + "\n", "m.go": source})
+		r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Findings) != 1 || strings.Contains(r.Findings[0].Message, "type parameter") != named {
+			t.Errorf("go %s: %+v; type parameters named: want %v", version, r.Findings, named)
+		}
+	}
+}
