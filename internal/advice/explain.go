@@ -292,7 +292,7 @@ func fixedSize(s *life.Site) int64 {
 func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Explained {
 	e := &Explained{
 		File: relative(x.base, c.at.file), Line: c.at.line, Function: shortName(c.function),
-		Source: x.src.line(c.at.file, c.at.line), Objects: t.Objects, totals: t.Totals, saved: t.Totals,
+		Source: x.src.line(c.at.file, c.at.line), Objects: t.Objects, totals: t.Totals,
 	}
 	if t.Objects > 0 {
 		e.Size = math.Round(float64(t.Bytes) / float64(t.Objects))

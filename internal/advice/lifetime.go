@@ -132,7 +132,11 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 		return unknown("the call of " + shortName(c.callee) + " is not found in the code")
 	}
 	if c.callee != "" || s.Kind == life.Call {
-		return unknown("it was not measured, and the code of " + cmp.Or(shortName(c.callee), s.Callee()) + " makes it")
+		callee := cmp.Or(s.Callee(), "a function value")
+		if c.callee != "" {
+			callee = shortName(c.callee)
+		}
+		return unknown("it was not measured, and the code of " + callee + " makes it")
 	}
 	fate, loop := x.fate(p, s), p.Loop(s.Instr.Block()) != nil
 	l := x.local(p, s.Func, fate, name)

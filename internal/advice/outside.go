@@ -3,11 +3,13 @@ package advice
 import (
 	"cmp"
 	_ "embed" // the table
+	"go/ast"
 	"go/version"
 	"slices"
 	"strings"
 	"sync"
 
+	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/check"
@@ -65,7 +67,7 @@ func (k *subject) call() {
 		}
 		k.e.Check = a.check
 		if needs[a.needs](k, c) {
-			k.change(a.check, "%s: %s", k.callee(), a.text)
+			k.change(a.check, "%s: %s", k.callee(), strings.ReplaceAll(a.text, "BUFFER", k.addedTo(c)))
 		} else if a.needs == "look" {
 			k.hint = a.text
 		}
@@ -153,6 +155,27 @@ func onlyIndexed(c ssa.CallInstruction) bool {
 		}
 		return true
 	})
+}
+
+// addedTo names what the text that a call returns is added to, as onlyAppended has found.
+func (k *subject) addedTo(c ssa.CallInstruction) string {
+	for _, use := range *c.Value().Referrers() {
+		for _, f := range k.p.Files {
+			if use.Pos() < f.FileStart || use.Pos() >= f.FileEnd {
+				continue
+			}
+			path, _ := astutil.PathEnclosingInterval(f, use.Pos(), use.Pos())
+			call, ok := path[0].(*ast.CallExpr)
+			if !ok {
+				continue
+			}
+			if sel, is := call.Fun.(*ast.SelectorExpr); is && k.p.Info.Selections[sel] != nil { // a method
+				return spelled(k.p, sel.X)
+			}
+			return spelled(k.p, call.Args[0])
+		}
+	}
+	return "the buffer"
 }
 
 // onlyAppended reports whether the text that a call returns only goes to the end of

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isobar-go/isobar/advise"
 	"github.com/isobar-go/isobar/advise/life"
 )
 
@@ -172,7 +173,7 @@ func Boxed(h *Held, in []int) {
 // for what another one makes.
 func TestFixesAreOfTheirExpression(t *testing.T) {
 	x, p := explainerOf(t, sharedLines)
-	r, err := Run(t.Context(), Config{Dir: x.base, Patterns: []string{"."}})
+	r, err := Run(t.Context(), Config{Dir: x.base, Patterns: []string{"."}, Checks: advise.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestFixesAreOfTheirExpression(t *testing.T) {
 			}
 		}
 		judged[name] = k.e.Fix
-		if (k.saves() != Totals{}) != k.e.Fix {
+		if !k.e.Fix && k.saves() != (Totals{}) {
 			t.Errorf("%s: fix %v, %s: %s saves %+v", name, k.e.Fix, k.e.Verdict, k.e.Remedy, k.saves())
 		}
 	}
@@ -263,12 +264,42 @@ func TestBoxingKeepsToTheGoVersion(t *testing.T) {
 		"func All(in []int) {\n\tfor _, n := range in {\n\t\tshow(n)\n\t}\n}\n"
 	for version, named := range map[string]bool{"1.17": false, "1.18": true} {
 		dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo " + version + "\n", "m.go": source})
-		r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}})
+		r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: advise.All()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(r.Findings) != 1 || strings.Contains(r.Findings[0].Message, "type parameter") != named {
 			t.Errorf("go %s: %+v; type parameters named: want %v", version, r.Findings, named)
 		}
+	}
+}
+
+// TestTextsNameWhatTheyAreAbout: the buffer to append to, and who makes the memory; what is
+// not explained saves nothing.
+func TestTextsNameWhatTheyAreAbout(t *testing.T) {
+	x, p := explainerOf(t, calls)
+	named := map[string]string{"YesSprintf": "append the pieces to b, ", "YesItoa": "with b, "}
+	for _, s := range p.Sites() {
+		want := named[s.Func.Name()]
+		if want == "" || s.Kind != life.Call {
+			continue
+		}
+		delete(named, s.Func.Name())
+		at := place{p.Fset.Position(s.Pos()).Filename, s.From}
+		callee := map[string]string{"Sprintf": "fmt.Sprintf", "Itoa": "strconv.Itoa"}[s.Callee()]
+		e := x.part(&cause{callee: callee, at: at, function: "m." + s.Func.Name()}, p, s, &site{})
+		if !strings.Contains(e.Remedy, want) {
+			t.Errorf("%s: %q, want %q", s.Func.Name(), e.Remedy, want)
+		}
+		e = x.part(&cause{at: at, function: "m." + s.Func.Name()}, p, s, &site{})
+		if want := "the code of " + s.Callee() + " makes it"; !strings.Contains(e.Lifetime, want) {
+			t.Errorf("%s: %q, want %q", s.Func.Name(), e.Lifetime, want)
+		}
+		if e = x.part(&cause{at: at}, p, nil, &site{Totals: Totals{Bytes: 64, Objects: 1}}); e.saved != (Totals{}) {
+			t.Errorf("what is not explained saves %+v", e.saved)
+		}
+	}
+	if len(named) > 0 {
+		t.Errorf("no call in %v", named)
 	}
 }
