@@ -112,7 +112,12 @@ func (l *ledger) produce(loop Loop, p, n int) {
 }
 
 func conform(t *testing.T, s side, producers, n int) {
-	loop := s.start(t, producers)
+	ordered(t, s.start(t, producers), producers, n)
+}
+
+// ordered has producers submit n tasks each, which must run once and in order.
+func ordered(t *testing.T, loop Loop, producers, n int) {
+	t.Helper()
 	l := &ledger{next: make([]int, producers)}
 	var wg sync.WaitGroup
 	for p := range producers {
@@ -238,19 +243,7 @@ func TestArenaReuse(t *testing.T) {
 // TestSmallSegments runs many producers over small segments.
 func TestSmallSegments(t *testing.T) {
 	const producers, n = 8, 5000
-	loop := start(smallSegments(producers), options{})
-	l := &ledger{next: make([]int, producers)}
-	var wg sync.WaitGroup
-	for p := range producers {
-		wg.Go(func() { l.produce(loop, p, n) })
-	}
-	wg.Wait()
-	if err := loop.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if len(l.wrong) > 0 || slices.ContainsFunc(l.next, func(ran int) bool { return ran != n }) {
-		t.Errorf("%v of %d tasks ran; %s", l.next, n, strings.Join(l.wrong, "; "))
-	}
+	ordered(t, start(smallSegments(producers), options{}), producers, n)
 }
 
 func TestNewRefuses(t *testing.T) {
