@@ -28,7 +28,6 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in where) {
 		}
 		use := w.p.argUse(c, n, in.depth != itself)
 		if use == nil {
-			w.fate.Writes = w.fate.Writes || !IsString(v.Type())
 			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos()})
 			continue
 		}
@@ -48,7 +47,6 @@ func (w *walker) receiver(call ssa.CallInstruction, in where) {
 			}
 			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: -1, Pos: call.Pos()})
 		}
-		w.fate.Writes = true
 		return
 	}
 	for n := range c.Signature().Results().Len() {
@@ -69,7 +67,6 @@ func (q *Param) of(inside bool) *Use {
 // apply follows what a callee does with an argument.
 func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, in where) {
 	c := call.Common()
-	w.fate.Writes = w.fate.Writes || use.Writes
 	for _, k := range use.Keeps {
 		name := k.Name
 		if k.Kind == Callee {
@@ -102,20 +99,13 @@ func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, in 
 	args := call.Common().Args
 	switch name {
 	case "append":
-		if args[0] == v {
-			w.fate.Writes = true
-			w.value(call.Value(), in)
-		} else if in.depth != itself && holdsMore(v) { // the elements of the list, not the list
+		if args[0] == v || in.depth != itself && holdsMore(v) { // or the elements of the list, not the list
 			w.value(call.Value(), in)
 		}
 	case "copy":
-		if args[0] == v {
-			w.fate.Writes = true
-		} else if in.depth != itself && holdsMore(v) {
+		if args[0] != v && in.depth != itself && holdsMore(v) {
 			w.storeIn(args[0], Holder{Kind: Field, Index: -1, Pos: call.Pos()}, in)
 		}
-	case "clear":
-		w.fate.Writes = true
 	case "ssa:wrapnilchk", "String", "StringData", "Slice", "SliceData", "Add", "min", "max":
 		w.value(call.Value(), in)
 	}
@@ -130,7 +120,7 @@ func holdsMore(v ssa.Value) bool {
 // argUse is what a call does with argument n; nil where that is unknown.
 func (p *Package) argUse(c *ssa.CallCommon, n int, inside bool) *Use {
 	if use := contract(c, n); use == pooled && inside {
-		return reads // what is put into a pool is taken to hold nothing that is still needed
+		return lets // what is put into a pool is taken to hold nothing that is still needed
 	} else if use != nil {
 		return use
 	}
@@ -146,7 +136,7 @@ func (p *Package) argUse(c *ssa.CallCommon, n int, inside bool) *Use {
 	if len(methods) == 0 {
 		return nil
 	}
-	return writes
+	return lets
 }
 
 // callee is the summary of what a call names, or nil: of an interface, a function value,

@@ -9,8 +9,7 @@ import (
 )
 
 var (
-	reads  = &Use{}
-	writes = &Use{Writes: true}
+	lets   = &Use{} // nobody holds it afterwards
 	pooled = &Use{Keeps: []Keep{{Kind: Global, Name: "of type sync.Pool"}}}
 )
 
@@ -39,16 +38,14 @@ func methodContract(m *types.Func) *Use {
 	switch m.Name() {
 	case "Write", "WriteString", "Sum", "Fprint", "WriteAt":
 		if sig.Params().Len() > 0 && refersLike(sig.Params().At(0).Type()) && m.Name() != "Sum" {
-			return reads
+			return lets
 		}
-		return &Use{Writes: true, Returns: 1}
-	case "Read", "ReadAt", "ReadFull", "ReadFrom", "WriteTo":
-		return writes
-	case "Is":
-		return reads
+		return &Use{Returns: 1}
+	case "Read", "ReadAt", "ReadFull", "ReadFrom", "WriteTo", "Is":
+		return lets
 	}
 	if Standard(m) && fills(sig) {
-		return writes
+		return lets
 	}
 	return nil
 }
@@ -95,7 +92,7 @@ func funcContract(fn *types.Func, n int) *Use {
 				return &Use{Into: 1}
 			}
 		}
-		return reads
+		return lets
 	case "sync":
 		if fn.Name() == "Put" && n == 1 {
 			return pooled
@@ -106,7 +103,7 @@ func funcContract(fn *types.Func, n int) *Use {
 	case "sort":
 		switch fn.Name() {
 		case "Slice", "SliceStable": // which swap by reflection
-			return writes
+			return lets
 		}
 	}
 	if !slices.Contains(readers, path) || path == "errors" && fn.Name() == "New" {
@@ -122,7 +119,6 @@ func funcContract(fn *types.Func, n int) *Use {
 	if sig.Recv() != nil || sig.Results().Len() > 0 && !onlyText(sig.Results()) && use.Returns == 0 {
 		return nil // NewDecoder keeps its reader
 	}
-	use.Writes = use.Returns != 0 || strings.HasPrefix(fn.Name(), "Unmarshal") && n == 1
 	return &use
 }
 

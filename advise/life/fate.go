@@ -11,7 +11,6 @@ import (
 // A Fate is what becomes of memory after it was made.
 type Fate struct {
 	Holders []Holder // none: it dies with the call of its function
-	Writes  bool     // it is written to after it was made
 	Started bool     // a goroutine is given it
 	Beyond  bool     // it is used beyond the round of the innermost loop that made it
 }
@@ -316,20 +315,14 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in where) {
 }
 
 // put follows v into the memory, map or channel that an instruction puts it
-// into, or notes that it is written to.
+// into.
 func (w *walker) put(v ssa.Value, instr ssa.Instruction, in where) {
 	switch i := instr.(type) {
 	case *ssa.Store:
-		if i.Addr == v {
-			w.fate.Writes = true
-		}
 		if i.Val == v {
 			w.store(v, i.Addr, Field, i.Pos(), in)
 		}
 	case *ssa.MapUpdate:
-		if i.Map == v {
-			w.fate.Writes = true
-		}
 		if i.Key == v || i.Value == v {
 			w.store(v, i.Map, MapEntry, i.Pos(), in)
 		}

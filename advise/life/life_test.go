@@ -124,15 +124,15 @@ func TestSummaries(t *testing.T) {
 		fn   string
 		want string
 	}{
-		{"reads", "params {reads}"},
+		{"reads", "params {lets}"},
 		{"keeps", "params {keeps package variable global}"},
-		{"links", "params {writes} {into 0}"},
-		{"after", "params {writes, within} results {fresh}"},
+		{"links", "params {lets} {into 0}"},
+		{"after", "params {within} results {fresh}"},
 		{"same", "params {returns} results {params 1}"},
-		{"returned", "params {reads} results {fresh}"},
-		{"mutual", "params {keeps package variable global} {reads}"},
-		{"mutual2", "params {keeps package variable global} {reads}"},
-		{"contents", "params {reads} results {params 1}"},
+		{"returned", "params {lets} results {fresh}"},
+		{"mutual", "params {keeps package variable global} {lets}"},
+		{"mutual2", "params {keeps package variable global} {lets}"},
+		{"contents", "params {lets} results {params 1}"},
 		{"generic", "params {returns} results {params 1}"},
 	} {
 		s := p.Summary(p.SSA.Func(tt.fn))
@@ -147,11 +147,8 @@ func describe(s *Summary) string {
 	b.WriteString("params")
 	for _, p := range s.Params {
 		u, text := p.Self, []string{}
-		if !u.Writes && u.Returns|u.Within|u.Into == 0 && len(u.Keeps) == 0 {
-			text = append(text, "reads")
-		}
-		if u.Writes {
-			text = append(text, "writes")
+		if u.Returns|u.Within|u.Into == 0 && len(u.Keeps) == 0 {
+			text = append(text, "lets")
 		}
 		if u.Returns != 0 {
 			text = append(text, "returns")

@@ -16,7 +16,6 @@ import (
 
 // A Use is what a function does with the memory of a parameter.
 type Use struct {
-	Writes  bool
 	Returns uint32 // bit i: result i may refer to it
 	Within  uint32 // bit i: what result i refers to may refer to it
 	Into    uint32 // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
@@ -229,7 +228,6 @@ func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
 // grow adds what a fate says to a use, and reports whether it was new.
 func (u *Use) grow(f *Fate, self int) bool {
 	was, kept := *u, slices.Clone(u.Keeps)
-	u.Writes = u.Writes || f.Writes
 	for _, h := range f.Holders {
 		bit := uint32(1) << max(h.Index, 0)
 		switch {
@@ -255,7 +253,7 @@ func (u *Use) grow(f *Fate, self int) bool {
 			u.keep(Keep{h.Kind, h.Name, h.AsText, h.Perhaps})
 		}
 	}
-	return u.Writes != was.Writes || u.Returns != was.Returns || u.Within != was.Within || u.Into != was.Into ||
+	return u.Returns != was.Returns || u.Within != was.Within || u.Into != was.Into ||
 		u.Deep != was.Deep || u.Perhaps != was.Perhaps || u.Name != was.Name || !slices.Equal(u.Keeps, kept)
 }
 
