@@ -42,8 +42,6 @@ const (
 	Look    Verdict = "look"                                // no remedy is proven: what decides it, and where
 	Outside Verdict = "outside"                             // the same, of what another module or the library makes
 	Unknown Verdict = "unexplained"                         // no expression of the line, or one of several, allocated
-
-	unmatched = "no expression of the line allocates"
 )
 
 // An Explained is one site of the account.
@@ -59,8 +57,6 @@ type Explained struct {
 	Callee  string  `json:"callee,omitempty"` // what it calls, where that allocates
 	Size    float64 `json:"mean_bytes"`       // of an object
 	Objects int64   `json:"objects"`
-	PerCall float64 `json:"per_call,omitempty"`      // made in each of Calls, on average; 0 where none was looked at
-	Calls   int     `json:"sampled_calls,omitempty"` // of Function
 
 	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the compiler's deciding step
 	Lifetime string `json:"lifetime"`                   // how long it lives, and who keeps it
@@ -76,16 +72,14 @@ type Explained struct {
 	Fix     bool    `json:"fix"`               // a finding at this line can fix it
 
 	totals, saved Totals
+	seen          float64 // the part whose lifetime was measured
+	inlined       bool    // somewhere, Function is, and what the compiler says of it is not so there
 	mended        Finding // that stands for the remedy, where that has a fix of its own
 }
 
 // Made says how many objects it makes, and how large they are.
 func (e *Explained) Made() string {
-	text := fmt.Sprintf("%d objects in the profile, %.0f bytes on average", e.Objects, e.Size)
-	if e.PerCall > 0 {
-		text += fmt.Sprintf(", %.0f in %d sampled calls of the function", e.PerCall*float64(e.Calls), e.Calls)
-	}
-	return text
+	return fmt.Sprintf("%d objects in the profile, %.0f bytes on average", e.Objects, e.Size)
 }
 
 // Life is how long it lives, and how that is known.
@@ -103,6 +97,7 @@ type cause struct {
 	function string // around the line, as the profile names it
 	callee   string // the function outside; "" for the line itself
 	leaf     string // the one that allocates, in the call of callee; of the line itself, the runtime's
+	several  bool   // others do as well
 	site            // what it allocates
 	chains   map[string]*chain
 	by       map[bench]int64 // objects that benchmarks make
@@ -224,6 +219,7 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 		size = sizes[0]
 	}
 	if made {
+		c.several = c.several || c.leaf != "" && c.leaf != leaf
 		c.leaf = cmp.Or(c.leaf, leaf)
 		c.charge(t, size)
 	}
@@ -307,6 +303,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			continue // it only computes, or nobody asks any more
 		}
 		for _, part := range x.explain(one) {
+			part.inlined = j.inlined[one.function]
 			part.Share = part.totals.of(j.total)
 			part.Saves = part.saved.of(j.total)
 			all.add(part.totals)
@@ -316,9 +313,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			if part.Open {
 				open.add(part.totals)
 			}
-			if part.Measured > 0 {
-				seen.add(part.totals)
-			}
+			seen.add(*part.totals.part(part.seen))
 			a.mend(part)
 			if !a.merged(part) {
 				a.Sites = append(a.Sites, *part)

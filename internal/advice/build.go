@@ -54,8 +54,13 @@ func buildID(name string) string {
 var literal = regexp.MustCompile(`^(func\d+|gowrap\d+|deferwrap\d+|glob\.|init|\d+)$|-fm$|-range\d+$`)
 
 // functions compares where the functions of a profile begin with where the
-// files have them.
+// files have them, and notes those that are inlined.
 func (j *joiner) functions(p *profile.Profile) {
+	for _, loc := range p.Location {
+		for _, line := range loc.Line[:max(0, len(loc.Line)-1)] {
+			j.inlined[line.Function.Name] = true
+		}
+	}
 	for _, fn := range p.Function {
 		file, ok := j.files[filepath.ToSlash(fn.Filename)]
 		if !ok || fn.StartLine <= 0 {

@@ -1,8 +1,6 @@
 package advice
 
 import (
-	"cmp"
-	"fmt"
 	"go/types"
 	"slices"
 	"strings"
@@ -12,14 +10,12 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// An ending is what one caller does with a result.
-type ending struct {
-	caller, at string
-	does       string // who has it then
-	drops      bool
-	leaves     bool // callers that the packages do not name have it
-	compares   bool // it asks whether it is nil
-	several    bool // the rounds of a loop get one each, and these outlive their rounds
+// A dropped is a result that the packages alone can ask for, and that none of its callers keeps.
+type dropped struct {
+	callers  []string
+	beyond   bool // one of them is in another package
+	compares bool // a caller compares it, as with nil
+	several  bool // the rounds of a loop get one each, and these outlive their rounds
 }
 
 // A result is one of a function, by its number: itself, or what it refers to.
@@ -38,53 +34,21 @@ func resultsOf(fate *life.Fate) (all []result) {
 	return all
 }
 
-// endingsLimit is how many calls are read for one result.
-const endingsLimit = 24
+// callsLimit is how many functions are read for one result.
+const callsLimit = 24
 
-// endings says what the callers of a function in the packages do with some of its results,
-// each read in its code; where one returns them, so do its own callers. One of the endings
-// stands for callers that the packages do not name.
-func (x *explainer) endings(p *life.Package, fn *ssa.Function, results []result, seen map[string]bool) (all []ending) {
-	if seen[fn.String()] || len(seen) > endingsLimit {
-		return nil
+// dropped follows some of the results of a function to its callers, and to theirs where one
+// returns them. ok is false where the packages do not name each caller, or one keeps them.
+func (x *explainer) dropped(p *life.Package, fn *ssa.Function, results []result, seen map[string]bool, d *dropped) bool {
+	if seen[fn.String()] {
+		return true
 	}
 	seen[fn.String()] = true
-	name := funcName(fn)
-	add := func(does string) {
-		all = append(all, ending{caller: name, at: x.position(p, fn.Pos()), does: does, leaves: true})
-	}
 	calls, named := x.callers(p, fn)
-	switch {
-	case fn.Parent() != nil:
-		add("is a function literal, whose callers have it")
-		return all
-	case exported(p, fn) && unexportedReceiver(fn):
-		add("is a method of a type that is not exported: whoever has such a value, as an interface, may call it")
-	case exported(p, fn):
-		add("is exported: callers outside of these packages have it")
-	case len(calls) == 0:
-		add("is called by no code of these packages by its name")
-	case !named:
-		add("is called through an interface or a function value, too")
-	}
-	for _, c := range calls {
-		all = append(all, x.ending(c, results, seen)...)
-	}
-	return all
-}
-
-// unexportedReceiver reports whether fn is a method of a type that other packages cannot name.
-func unexportedReceiver(fn *ssa.Function) bool {
-	recv := fn.Signature.Recv()
-	if recv == nil {
+	if len(seen) > callsLimit || fn.Parent() != nil || exported(p, fn) || len(calls) == 0 || !named {
 		return false
 	}
-	t := recv.Type()
-	if p, ok := t.(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	named, ok := t.(*types.Named)
-	return ok && !named.Obj().Exported()
+	return !slices.ContainsFunc(calls, func(c located) bool { return !x.drops(c, p.Pkg, results, seen, d) })
 }
 
 // A located is a call, and the package of its code.
@@ -127,37 +91,27 @@ func (x *explainer) importers(of string) (paths []string) {
 	return paths
 }
 
-// ending reads one call.
-func (x *explainer) ending(c located, results []result, seen map[string]bool) []ending {
+// drops reports whether nobody keeps what one call of a function of a package returns.
+func (x *explainer) drops(c located, of *types.Package, results []result, seen map[string]bool, d *dropped) bool {
 	caller := c.call.Parent()
-	e := ending{caller: funcName(caller), at: x.position(c.p, c.call.Pos()), does: "keeps nothing of it", drops: true}
 	var further []result
 	for _, n := range results {
 		fate := c.p.FateOfResult(c.call, n.number, n.inside)
 		further = append(further, resultsOf(fate)...)
-		e.several = e.several || fate.Beyond && c.p.Loop(c.call.Block()) != nil
-		for _, h := range fate.Holders {
-			if e.drops && (h.Kind != life.Result || h.Outer != "") {
-				e.drops, e.does = false, does(h)
-			}
+		d.several = d.several || fate.Beyond && c.p.Loop(c.call.Block()) != nil
+		if slices.ContainsFunc(fate.Holders, func(h life.Holder) bool { return h.Kind != life.Result || h.Outer != "" }) {
+			return false
 		}
 	}
-	e.compares = compared(c.call)
-	if e.drops && len(further) > 0 {
-		return x.endings(c.p, caller, further, seen)
+	d.compares = d.compares || compared(c.call)
+	d.beyond = d.beyond || c.p.Pkg != of
+	if len(further) > 0 {
+		return x.dropped(c.p, caller, further, seen, d)
 	}
-	return []ending{e}
-}
-
-// does says what a holder means for what was followed to it.
-func does(h life.Holder) string {
-	switch {
-	case h.Kind == life.Callee:
-		return "hands it to " + h.String()
-	case h.Perhaps:
-		return "may keep it: " + h.String()
+	if name := funcName(caller); !slices.Contains(d.callers, name) {
+		d.callers = append(d.callers, name)
 	}
-	return "keeps it: " + h.String()
+	return true
 }
 
 // compared reports whether a result of a call is compared, as with nil.
@@ -177,42 +131,6 @@ func compared(call ssa.CallInstruction) bool {
 		part, ok := use.(*ssa.Extract)
 		return ok && uses(part)
 	})
-}
-
-// result says what becomes of what a function returns.
-func (l *lifetime) result() string {
-	var keep, drop []ending
-	for _, e := range l.callers {
-		if e.drops {
-			drop = append(drop, e)
-		} else {
-			keep = append(keep, e)
-		}
-	}
-	text := "it is the result of " + cmp.Or(l.of, l.in)
-	if len(keep) > 0 && len(drop) > 0 {
-		text += fmt.Sprintf(", which %d of %d callers drop", len(drop), len(l.callers))
-	}
-	slices.SortStableFunc(keep, func(a, b ending) int { return cmp.Compare(leaving(a), leaving(b)) })
-	for i, e := range append(keep, drop...) {
-		const most = 4
-		if i == most {
-			return text + fmt.Sprintf(", and %d more callers", len(l.callers)-most)
-		}
-		sep := ", "
-		if i == 0 {
-			sep = ": "
-		}
-		text += fmt.Sprintf("%s%s (%s) %s", sep, e.caller, e.at, e.does)
-	}
-	return text
-}
-
-func leaving(e ending) int {
-	if e.leaves {
-		return 1
-	}
-	return 0
 }
 
 // recursive reports whether a function can come to call itself, through functions that its

@@ -123,10 +123,11 @@ type joiner struct {
 	before     Totals // what they do outside the loops that they time
 	timings    *timings
 
-	starts map[beginning]bool
-	moved  map[string]place // functions of the profiles that begin elsewhere, and where they did
-	still  map[string]bool  // and those that begin where the profiles say
-	notes  []string
+	starts  map[beginning]bool
+	inlined map[string]bool  // functions that are, somewhere
+	moved   map[string]place // functions of the profiles that begin elsewhere, and where they did
+	still   map[string]bool  // and those that begin where the profiles say
+	notes   []string
 }
 
 // join reads the profiles and gives each finding its share.
@@ -134,7 +135,7 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 	j := &joiner{
 		notes: slices.Clone(c.LeftOut),
 		files: map[string]string{}, lengths: map[string]int{},
-		starts: map[beginning]bool{}, moved: map[string]place{}, still: map[string]bool{},
+		starts: map[beginning]bool{}, inlined: map[string]bool{}, moved: map[string]place{}, still: map[string]bool{},
 		timings: newTimings(), causes: map[causeKey]*cause{},
 	}
 	for _, u := range units {

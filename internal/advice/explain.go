@@ -31,7 +31,7 @@ type explainer struct {
 	checks   []*check.Check  // that findings may be of
 	findings map[place][]*Finding
 	src      texts
-	measured *sightings
+	measured sightings
 }
 
 func newExplainer(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *explainer {
@@ -130,27 +130,31 @@ func (x *explainer) explain(c *cause) []*Explained {
 	return out
 }
 
-// oneOf describes and judges what one of several expressions made: those whose objects
-// have the size. Where their verdicts differ, which one it is stays unknown.
+// oneOf describes and judges what one or more of several expressions made: those whose objects
+// have the size. Where their verdicts differ, the account has none.
 func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site) *Explained {
 	if len(made) == 0 {
 		return x.part(c, p, nil, t)
 	}
 	out := x.part(c, p, made[0], t)
-	what, remedies, known, same := []string{out.Kind + " " + out.What}, []string{out.Remedy}, true, true
+	what, lives, remedies, known := []string{out.What}, []string{out.Lifetime}, []string{out.Remedy}, true
 	for _, s := range made[1:] {
 		o := x.part(c, p, s, t)
-		what, remedies = append(what, o.Kind+" "+o.What), append(remedies, o.Remedy)
-		same = same && o.Verdict == out.Verdict && o.Remedy == out.Remedy && o.Lifetime == out.Lifetime
+		if o.Kind != out.Kind {
+			o.What = o.Kind + " " + o.What
+		}
+		what, lives, remedies = append(what, o.What), append(lives, o.Lifetime), append(remedies, o.Remedy)
 		known = known && o.Verdict == out.Verdict
 	}
-	if same {
+	lives, remedies = slices.Compact(lives), slices.Compact(remedies)
+	out.What, out.Lifetime = strings.Join(slices.Compact(what), " or "), strings.Join(lives, ", or ")
+	if len(lives) == 1 && len(remedies) == 1 && known {
 		return out
 	}
-	out.What, out.Check, out.Fix, out.mended = strings.Join(what, " or "), "", false, Finding{}
-	out.Remedy = "one of: " + strings.Join(slices.Compact(remedies), "; or ")
+	out.Check, out.Fix, out.mended, out.Decides = "", false, Finding{}, ""
+	out.Remedy = "one of: " + strings.Join(remedies, "; or ")
 	if !known {
-		out.Verdict, out.Open, out.saved, out.Decides = Unknown, true, Totals{}, ""
+		out.Verdict, out.Open, out.saved = Unknown, true, Totals{}
 		out.Remedy = "cannot tell which expression of the line allocated"
 	}
 	return out
@@ -181,9 +185,16 @@ func byKind(sites []*life.Site, leaf string) []*life.Site {
 	})
 }
 
+// movesSlice begins the names of the runtime's functions that move to the heap what append began on
+// the stack: not where it is appended to.
+const movesSlice = "runtime.moveSlice"
+
 // choose returns the sites of a line that may allocate objects of a size: one, where
 // the size tells.
 func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
+	if strings.HasPrefix(leaf, movesSlice) {
+		return nil
+	}
 	candidates := sitesAt(p, at)
 	begins := func(s *life.Site) bool { return s.From == at.line }
 	if of := byKind(candidates, leaf); len(of) > 0 {
@@ -218,10 +229,6 @@ func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
 		} else if others := matching(fit, func(s *life.Site) bool { return s.Kind != life.Variadic }); len(others) > 0 {
 			fit = others
 		}
-	}
-	if len(fit) == 0 {
-		fit = matching(candidates, func(s *life.Site) bool { return s.Kind == life.Call })
-		fit = fit[:min(1, len(fit))]
 	}
 	return fit
 }
@@ -303,14 +310,10 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	if ways := c.ways(); len(ways) > 0 {
 		e.Through = ways[0].String()
 	}
-	if s == nil && c.callee == "" {
-		e.Kind, e.Verdict, e.Lifetime, e.Remedy = "unknown", Unknown, "unknown", unmatched
-		return e
-	}
 	k := &subject{x: x, c: c, p: p, s: s, t: t, e: e}
 	k.life = x.lifetime(p, s, c)
 	if s == nil || s.Kind != life.Go { // the heap does not tell that a goroutine runs
-		k.known(x.measured.lifetime(c, t, x))
+		k.known(x.measured.lifetime(c, t))
 	}
 	e.Kind, e.What = life.Call.String(), e.Callee
 	if s != nil {
@@ -327,6 +330,10 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	if e.Measured > 0 {
 		e.Lifetime = fmt.Sprintf("in these benchmarks, %d objects: %s", e.Measured, e.Lifetime)
 	}
+	if s == nil && c.callee == "" {
+		k.unmatched()
+		return e
+	}
 	k.judge()
 	if f := k.mend(); f != nil {
 		e.Fix = true
@@ -336,29 +343,41 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	return e
 }
 
+// unmatched says of what no expression of the line makes what is left to make it.
+func (k *subject) unmatched() {
+	k.e.Kind, k.e.Verdict, k.e.Remedy = "unknown", Unknown, "no expression of the line allocates"
+	if strings.HasPrefix(k.t.leaf, movesSlice) {
+		k.e.Kind, k.e.What, k.e.Verdict, k.e.Remedy = life.Append.String(), "to a slice that leaves the stack here", Look, unproven
+		return
+	}
+	if k.p == nil {
+		return
+	}
+	calls := matching(sitesAt(k.p, k.c.at), func(s *life.Site) bool { return s.Kind == life.Call && s.From == k.c.at.line })
+	if len(calls) == 1 {
+		k.e.Kind, k.e.What, k.e.Verdict = life.Call.String(), spelled(k.p, calls[0].Node), Look
+		k.e.Remedy = unproven + "; no other expression of the line allocates: it may be a receiver or parameter that the " +
+			"compiler moves to the heap as the call begins"
+	}
+}
+
 // known takes the lifetime that was measured for the one that the code tells, if it was.
-// Where the code has paths on which somebody keeps the memory, these remain.
+// Where the code has paths on which somebody keeps the memory, no remedy is proven.
 func (k *subject) known(l lifetime, objects int, ok bool) {
 	if !ok {
 		return
 	}
 	code := k.life
-	switch {
-	case l.kind != died:
-		if code.kind != died && !k.outside() {
-			l.where = cmp.Or(l.where, code.where)
+	if l.kind == died && !k.outside() {
+		k.elsewhere = code.kind != died
+		if code.dropped != nil { // a result, which each caller drops
+			l.up, l.of, l.dropped = max(l.up, 1), code.of, code.dropped
 		}
-	case k.outside():
-	case code.kind != died:
-		k.elsewhere = &code
-	case code.up > 0: // a result, which each caller drops
-		l.up, l.of, l.callers = max(l.up, 1), code.of, code.callers
 	}
 	if l.unseen { // the code tells, and where it does not, one that is used again may still be needed
 		l.many = l.many || code.many || code.kind != died || l.up > 0
 	}
-	k.life, k.e.Measured = l, objects
-	k.e.PerCall, k.e.Calls = k.x.measured.perCall(k.c, k.t)
+	k.life, k.e.Measured, k.e.seen = l, objects, 1-l.unmeasured
 }
 
 // spelled is an expression on one line, shortened.

@@ -36,10 +36,9 @@ type lifetime struct {
 	up      int         // how many callers of the line's function it went up before
 	through string      // the field that held it meanwhile
 	late    bool        // died: at the latest, as calls of functions below were not seen
-	of      string      // the function that returned it first; "" for in
-	callers []ending    // of a result: what each caller does with it
+	of      string      // the function that returned it first
+	dropped *dropped    // it is a result of of, as the code of its callers proves
 	holder  life.Holder // kept: by whom
-	again   bool        // kept: soon it holds something else
 	open    string      // unproved: by whom
 	where   string      // FILE:LINE of the place that decides
 	too     []string    // who else keeps it
@@ -47,6 +46,8 @@ type lifetime struct {
 	mixed   bool        // some of it dies, and some does not
 	rest    []lifetime  // of the others, where they live longer or shorter
 	spread  float64     // the part of what is in none of these, as each is small
+
+	unmeasured float64 // the part that benchmarks make on ways that no sample shows
 }
 
 func (l lifetime) String() string {
@@ -65,44 +66,30 @@ func (l lifetime) String() string {
 	case escaped:
 		text = "returned by " + l.in
 	case kept:
-		text = l.held()
+		text = "kept by " + l.holder.String()
 	}
-	if through, _, _ := strings.Cut(l.through, ","); through != "" && l.kind != kept {
-		text += ", held by " + through + " until then"
+	switch {
+	case l.through != "" && l.kind == escaped:
+		text += ", in " + l.through
+	case l.through != "" && l.kind != kept:
+		text += ", held by " + l.through + " until then"
 	}
 	for _, other := range l.too {
 		text += ", and " + other
 	}
 	if l.part > 0 && l.part < 0.95 {
-		text += fmt.Sprintf(" (%.0f %% of it)", 100*l.part)
+		text += fmt.Sprintf(" (%.0f %% of its bytes)", 100*l.part)
 	}
 	for _, other := range l.rest {
 		text += "; " + other.String()
 	}
 	if l.spread >= 0.05 {
-		text += fmt.Sprintf("; and others, each with less (%.0f %% of it)", 100*l.spread)
+		text += fmt.Sprintf("; and others, each with less (%.0f %% of its bytes)", 100*l.spread)
+	}
+	if l.unmeasured >= 0.05 {
+		text += fmt.Sprintf("; not measured of %.0f %% of its bytes", 100*l.unmeasured)
 	}
 	return text
-}
-
-// path says who keeps it by the code, where benchmarks saw it die.
-func (l *lifetime) path() string {
-	switch l.kind {
-	case kept:
-		return l.held()
-	case escaped:
-		return l.result()
-	}
-	return l.open + ": the code does not exclude it, though these benchmarks do not show it"
-}
-
-// held says who keeps the memory.
-func (l lifetime) held() string {
-	again := ""
-	if l.again {
-		again = " until that is set again"
-	}
-	return "kept by " + l.holder.String() + again
 }
 
 // class says whether somebody keeps the memory.
@@ -127,6 +114,9 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	}
 	if p == nil {
 		return unknown("the code could not be read")
+	}
+	if s == nil && c.callee == "" {
+		return unknown("it was not measured")
 	}
 	if s == nil {
 		return unknown("the call of " + shortName(c.callee) + " is not found in the code")
@@ -201,16 +191,13 @@ func (l *lifetime) also(too string) {
 // returned is the lifetime of results of a function: as long as its callers have them.
 func (x *explainer) returned(p *life.Package, fn *ssa.Function, results []result, name string) lifetime {
 	l := lifetime{kind: escaped, in: name, where: x.position(p, fn.Pos())}
-	l.callers = x.endings(p, fn, results, map[string]bool{})
-	if len(l.callers) == 0 || slices.ContainsFunc(l.callers, func(e ending) bool { return !e.drops }) {
+	d := &dropped{}
+	if !x.dropped(p, fn, results, map[string]bool{}, d) || len(d.callers) == 0 {
 		return l
 	}
-	l.kind, l.of, l.in, l.up = died, name, l.callers[0].caller, 1
-	for _, e := range l.callers {
-		l.many = l.many || e.several
-		if e.caller != l.in {
-			l.in = "these callers"
-		}
+	l.kind, l.of, l.in, l.up, l.many, l.dropped = died, name, d.callers[0], 1, d.several, d
+	if len(d.callers) > 1 {
+		l.in = "the callers of " + name
 	}
 	return l
 }
@@ -226,20 +213,6 @@ func exported(p *life.Package, fn *ssa.Function) bool {
 func (x *explainer) position(p *life.Package, pos token.Pos) string {
 	at := p.Fset.Position(pos)
 	return x.spell(place{at.Filename, at.Line})
-}
-
-// functionOf returns the innermost function around a line, or nil.
-func functionOf(p *life.Package, f frame) (found *ssa.Function) {
-	for _, fn := range p.Funcs {
-		if fn.Syntax() == nil || (fn.Parent() != nil) != (literals(f.function) > 0) {
-			continue
-		}
-		from, to := p.Fset.Position(fn.Syntax().Pos()), p.Fset.Position(fn.Syntax().End())
-		if from.Filename == f.file && from.Line <= f.line && f.line <= to.Line {
-			found = fn
-		}
-	}
-	return found
 }
 
 // fate is what becomes of a site's memory in its function.

@@ -51,17 +51,17 @@ type measurer struct {
 	j      *joiner
 	in     instrumenter
 	tmp    string
-	result *sightings
+	result sightings
 	within time.Duration // for each benchmark
 	late   []string      // benchmarks that had not ended by then
 }
 
 // measure returns what was seen; nil, and why, where nothing could be.
-func measure(ctx context.Context, c Config, j *joiner, units []*unit) (*sightings, string) {
+func measure(ctx context.Context, c Config, j *joiner, units []*unit) (sightings, string) {
 	if c.Measure.Bench == "" {
 		return nil, ""
 	}
-	m := &measurer{Measuring: c.Measure, j: j, result: newSightings(), within: measuredWithin}
+	m := &measurer{Measuring: c.Measure, j: j, result: sightings{}, within: measuredWithin}
 	if m.Budget > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, m.Budget)
@@ -347,17 +347,16 @@ type watching struct {
 	answer  io.Writer
 	watcher *heap.Watcher
 	frames  map[string][]profile.Line // of stacks, by their addresses
-	ended   []*sample                 // whose survivors may die yet
 }
 
 // follow answers the hooks until the process ends.
 func (s *watching) follow(ctx context.Context, pid int) error {
 	defer func() {
-		s.end()
 		if s.watcher != nil {
 			s.watcher.Close()
 		}
 	}()
+	looked := false
 	for {
 		line, err := s.hear.ReadString('\n')
 		if err != nil {
@@ -375,21 +374,23 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 		f, _ := strconv.Atoi(word[1])
 		n, _ := strconv.Atoi(word[2])
 		round, _ := strconv.Atoi(word[3])
-		if word[0] == "none" { // the call made nothing
-			s.m.result.samples[f]++
-			continue
-		}
 		objects, err := s.watcher.Made(ctx, rankRoot)
-		if err != nil && len(s.ended) > 0 {
+		if err != nil && looked {
 			return nil // it ends while a goroutine of its own is looked at
 		}
 		if err != nil {
 			return err
 		}
-		if err := s.look(ctx, round, f, n, objects); err != nil {
+		looked = true
+		prepares, err := s.look(ctx, round, call{f, n}, objects)
+		if err != nil {
 			return err
 		}
-		if _, err := io.WriteString(s.answer, "go\n"); err != nil {
+		answer := "go\n"
+		if prepares {
+			answer = "prepares\n"
+		}
+		if _, err := io.WriteString(s.answer, answer); err != nil {
 			return nil
 		}
 	}

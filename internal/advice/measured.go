@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
-	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/life"
 	"github.com/isobar-go/isobar/internal/heap"
@@ -32,21 +31,19 @@ func trailOf(callee string, frames []frame) trail {
 type tally struct {
 	made, live       int            // by sampled calls, as these returned
 	each             int            // made by one of the calls, at most
-	later, left      int            // live ones that were looked for again, and those that were live at last
 	by               map[heldBy]int // who has the live ones
 	most             int            // live at once, as one of the calls returned
 	rounds, inRounds int            // looks between rounds of a loop with two or more made; the most live ones in these
 	dense            bool           // more were made than rounds had gone by
-	probe            int            // whose calls these were
 }
 
-func (t *tally) add(o *tally) {
-	t.made, t.live = t.made+o.made, t.live+o.live
-	t.later, t.left = t.later+o.later, t.left+o.left
+// add adds another tally, each of its objects as often as its weight.
+func (t *tally) add(o *tally, weight int) {
+	t.made, t.live = t.made+weight*o.made, t.live+weight*o.live
 	t.each, t.most = max(t.each, o.each), max(t.most, o.most)
 	t.rounds, t.inRounds, t.dense = t.rounds+o.rounds, max(t.inRounds, o.inRounds), t.dense || o.dense
 	for h, n := range o.by {
-		t.by[h] += n
+		t.by[h] += weight * n
 	}
 }
 
@@ -58,10 +55,7 @@ type heldBy struct {
 }
 
 // sightings are all that was seen.
-type sightings struct {
-	trails  map[trail]map[made]*tally
-	samples map[int]int // calls that were sampled, by probe
-}
+type sightings map[trail]map[made]*tally
 
 // made tells objects of one trail apart.
 type made struct {
@@ -69,51 +63,45 @@ type made struct {
 	leaf string // the runtime's function that made it; "" for a callee outside
 }
 
-func newSightings() *sightings { return &sightings{map[trail]map[made]*tally{}, map[int]int{}} }
-
-func (m *sightings) of(k kindOf) *tally {
-	if m.trails[k.trail] == nil {
-		m.trails[k.trail] = map[made]*tally{}
+func (m sightings) of(k kindOf) *tally {
+	if m[k.trail] == nil {
+		m[k.trail] = map[made]*tally{}
 	}
-	t := m.trails[k.trail][k.made]
+	t := m[k.trail][k.made]
 	if t == nil {
 		t = &tally{by: map[heldBy]int{}}
-		m.trails[k.trail][k.made] = t
+		m[k.trail][k.made] = t
 	}
 	return t
 }
 
-// sum is the tally of the objects of some sizes, that a function of the runtime made; of
-// all, where none is of these. It is nil where nothing was seen.
-func (m *sightings) sum(at trail, s *site) *tally {
-	out := &tally{by: map[heldBy]int{}}
-	for _, fits := range []func(made) bool{
-		func(k made) bool { return s.sizes[k.size] != nil && (s.leaf == "" || s.leaf == k.leaf) },
-		func(k made) bool { return s.leaf == k.leaf },
-		func(made) bool { return true },
-	} {
-		for k, one := range m.trails[at] {
-			if fits(k) {
-				out.add(one)
-				out.probe = one.probe
+// sum is the tally of the objects of some sizes, that a function of the runtime made, in bytes; of
+// all sizes, where none is of these. It is nil where nothing was seen. made is the number of them.
+func (m sightings) sum(at trail, s *site) (bytes *tally, made int) {
+	bytes = &tally{by: map[heldBy]int{}}
+	for _, any := range []bool{false, true} {
+		for k, one := range m[at] {
+			if s.leaf == k.leaf && (any || s.sizes[k.size] != nil) {
+				bytes.add(one, int(k.size))
+				made += one.made
 			}
 		}
-		if out.made > 0 {
-			return out
+		if made > 0 {
+			return bytes, made
 		}
 	}
-	return nil
+	return nil, 0
 }
 
-// leaves says which functions of the runtime made the objects of a size at a line, with
-// the part of each.
-func (m *sightings) leaves(at place, size int64) map[string]float64 {
-	if m == nil {
-		return nil
-	}
-	parts, all := map[string]float64{}, 0
-	for k, t := range m.trails[trailOf("", []frame{{place: at}})] {
-		if k.size == size && t.made > 0 {
+// leaves says which functions of the runtime made the objects of a size at a line, with the part
+// of each; where none of the size was seen, the one that made all others.
+func (m sightings) leaves(at place, size int64) map[string]float64 {
+	parts, others, all := map[string]float64{}, map[string]float64{}, 0
+	for k, t := range m[trailOf("", []frame{{place: at}})] {
+		if t.made == 0 {
+			continue
+		}
+		if others[k.leaf] = 1; k.size == size {
 			parts[k.leaf] += float64(t.made)
 			all += t.made
 		}
@@ -121,19 +109,10 @@ func (m *sightings) leaves(at place, size int64) map[string]float64 {
 	for leaf := range parts {
 		parts[leaf] /= float64(all)
 	}
-	return parts
-}
-
-// perCall is how often a call of its function made one, and how many calls were looked at; 0
-// where none was.
-func (m *sightings) perCall(c *cause, s *site) (made float64, calls int) {
-	for _, way := range c.ways() {
-		if t := m.sum(trailOf(c.callee, way.trail()[:1]), s); t != nil && m.samples[t.probe] > 0 {
-			calls = m.samples[t.probe]
-			return float64(t.made) / float64(calls), calls
-		}
+	if len(parts) == 0 && len(others) == 1 {
+		return others
 	}
-	return 0, 0
+	return parts
 }
 
 // trail are the frames of a way in the packages, from the one that allocates or calls
@@ -151,12 +130,6 @@ type kindOf struct {
 // A call is one that was sampled: of which function, and the how manyth sample of it.
 type call struct{ probe, number int }
 
-// A sample is what is known of one.
-type sample struct {
-	call
-	live, last map[kindOf]int // as it returned, and when it was looked at last; nil until then
-}
-
 // sampled matches the functions below which sampled calls run.
 var sampled = regexp.MustCompile(hookPackage + `\.Sample(\d)$`)
 
@@ -167,95 +140,66 @@ type count struct {
 }
 
 // look takes up the objects of the heap as a call returns, or, where round is not 0, as that
-// round of a loop begins in one.
-func (s *watching) look(ctx context.Context, round, probe, number int, objects []heap.Object) error {
-	counts, older, err := s.count(ctx, call{probe, number}, objects)
-	if err != nil {
-		return err
+// round of a loop begins in one. It reports whether benchmarks prepare themselves by the call: then
+// it does not count.
+func (s *watching) look(ctx context.Context, round int, now call, objects []heap.Object) (prepares bool, err error) {
+	counts, prepares, err := s.count(ctx, now, objects)
+	if err != nil || prepares {
+		return prepares, err
 	}
-	if round > 0 {
-		for k, c := range counts {
-			if all := s.m.result.of(k); c.made > 1 {
+	for k, c := range counts {
+		all := s.m.result.of(k)
+		if round > 0 {
+			if c.made > 1 {
 				all.rounds++
 				all.inRounds = max(all.inRounds, c.live)
 				all.dense = all.dense || c.made >= round
 			}
+			continue
 		}
-		return nil
-	}
-	for _, e := range s.ended {
-		if e.last = older[e.call]; e.last == nil {
-			e.last = map[kindOf]int{}
-		}
-	}
-	s.m.result.samples[probe]++
-	now := &sample{call: call{probe, number}, live: map[kindOf]int{}}
-	for k, c := range counts {
-		all := s.m.result.of(k)
 		all.made += c.made
 		all.live += c.live
 		all.each, all.most = max(all.each, c.made), max(all.most, c.live)
-		all.probe = probe
 		for h, n := range c.by {
 			all.by[h] += n
 		}
-		now.live[k] = c.live
 	}
-	s.ended = append(s.ended, now)
-	return nil
+	return false, nil
 }
 
-// count counts what a call made, and the live ones of what calls before it did.
-func (s *watching) count(ctx context.Context, now call, objects []heap.Object) (map[kindOf]*count,
-	map[call]map[kindOf]int, error) {
-	counts, older := map[kindOf]*count{}, map[call]map[kindOf]int{}
+// count counts what a call made, unless benchmarks prepare themselves by it.
+func (s *watching) count(ctx context.Context, now call, objects []heap.Object) (counts map[kindOf]*count,
+	prepares bool, err error) {
+	counts = map[kindOf]*count{}
 	for i := range objects {
 		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
+			return nil, false, ctx.Err()
 		}
 		o := &objects[i]
 		stack, err := s.stack(o.Stack)
 		if err != nil {
-			return nil, nil, err
+			return nil, false, err
 		}
 		of, k, ok := s.m.sampledBy(stack)
-		if !ok {
+		if !ok || of != now {
+			continue
+		}
+		if s.m.j.timings.prepares(stack, true) {
+			prepares = true
 			continue
 		}
 		k.size = int64(o.Bytes)
-		live := o.Live && rankRoot(o.Root) < byChance
-		if of != now {
-			if older[of] == nil {
-				older[of] = map[kindOf]int{}
-			}
-			if live {
-				older[of][k]++
-			}
-			continue
-		}
 		c := counts[k]
 		if c == nil {
 			c = &count{by: map[heldBy]int{}}
 			counts[k] = c
 		}
-		if c.made++; live {
+		if c.made++; o.Live && rankRoot(o.Root) < byChance {
 			c.live++
 			c.by[holderOf(o)]++
 		}
 	}
-	return counts, older, nil
-}
-
-// end sums up what has become of what was live as its call returned.
-func (s *watching) end() {
-	for _, e := range s.ended {
-		for k, n := range e.live {
-			if all := s.m.result.of(k); e.last != nil {
-				all.later += n
-				all.left += min(n, e.last[k])
-			}
-		}
-	}
+	return counts, prepares && len(counts) == 0, nil
 }
 
 // sampledBy tells which sampled call a stack is of, its trail there, and the function of
@@ -326,7 +270,7 @@ func holderOf(o *heap.Object) heldBy {
 	label, beyond := "", false // what a function value captures, or what is not known, lies between
 	for _, step := range o.Way {
 		if strings.HasPrefix(step.Type, "sync.Pool") || strings.HasPrefix(step.Type, "sync.poolLocal") {
-			h.name, h.field = "a sync.Pool, which forgets it as memory is collected", true
+			h.name, h.field = "a sync.Pool", true
 			return h
 		}
 	}
@@ -363,18 +307,13 @@ func fieldOf(typ, label string) string {
 
 // lifetime is how long what a cause makes of some sizes was seen to live, and of how many
 // objects it is known; ok is false where it was not measured.
-func (m *sightings) lifetime(c *cause, t *site, x *explainer) (l lifetime, objects int, ok bool) {
-	if m == nil {
-		return l, 0, false
-	}
+func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool) {
 	var ends spread
 	total := 0.0
 	for _, way := range c.ways() {
-		n, ok := m.along(x, c, way, t, &ends, float64(max(way.Bytes, way.Objects, 1)))
-		if ok {
-			objects += n
-			total += float64(max(way.Bytes, way.Objects, 1))
-		}
+		weight := float64(max(way.Bytes, way.Objects, 1))
+		total += weight
+		objects += m.along(c, way, t, &ends, weight)
 	}
 	if objects == 0 {
 		return l, 0, false
@@ -382,22 +321,22 @@ func (m *sightings) lifetime(c *cause, t *site, x *explainer) (l lifetime, objec
 	return ends.lifetime(total), objects, true
 }
 
-// along adds what was seen of one way, with its weight. It returns how many objects were.
-func (m *sightings) along(x *explainer, c *cause, way *chain, t *site, ends *spread,
-	weight float64) (objects int, ok bool) {
+// along adds what was seen of one way, with its weight. It returns how many objects were; 0 where
+// what becomes of them was not seen.
+func (m sightings) along(c *cause, way *chain, t *site, ends *spread, weight float64) (objects int) {
 	frames := way.trail()
 	var last *tally
 	var before spread
 	left, several, top, through, late := 1.0, false, 0, "", false
 	for i, f := range frames {
 		several = several || recurs(frames[:i+1])
-		now := m.sum(trailOf(c.callee, frames[:i+1]), t)
+		now, made := m.sum(trailOf(c.callee, frames[:i+1]), t)
 		if now == nil {
 			late = true
 			continue
 		}
 		if objects == 0 {
-			objects = now.made
+			objects = made
 		}
 		several = several || now.rounds > 0 && now.inRounds > 1
 		alive := min(left, float64(now.live)/float64(now.made))
@@ -410,20 +349,20 @@ func (m *sightings) along(x *explainer, c *cause, way *chain, t *site, ends *spr
 		left, last, top, through, late = alive, now, i, now.field(), false
 	}
 	if last == nil || left > 0 && (top < len(frames)-1 || way.cut) {
-		return 0, false // what becomes of it further up was not seen
+		return 0
 	}
 	for _, h := range slices.SortedFunc(maps.Keys(last.by), heldBy.compare) {
 		if left == 0 {
 			break
 		}
-		l := x.heldBy(h, frames[top], last)
+		l := h.lifetime(frames[top])
 		l.up, l.many = l.up+top, l.many || several
 		before.add(l, weight*left*float64(last.by[h])/float64(last.live))
 	}
 	for _, l := range before {
 		ends.add(l, l.part)
 	}
-	return objects, true
+	return objects
 }
 
 // recurs reports whether the last of some frames is of a function that has been entered
@@ -449,19 +388,13 @@ func (t *tally) field() (name string) {
 }
 
 // heldBy is the lifetime of what h holds as the function of a frame returns.
-func (x *explainer) heldBy(h heldBy, f frame, t *tally) lifetime {
+func (h heldBy) lifetime(f frame) lifetime {
 	in := shortName(f.function)
-	l := lifetime{kind: kept, in: in, again: t.later > 0 && t.left*10 <= t.later}
+	l := lifetime{kind: kept, in: in}
 	l.holder = life.Holder{Kind: life.Field, Name: h.name}
 	switch {
 	case h.rank == byResult:
-		l.kind = escaped
-		if p := x.pkg(f); p != nil {
-			if fn := functionOf(p, f); fn != nil && !exported(p, fn) {
-				l = x.returned(p, fn, everyResult(fn), in)
-			}
-		}
-		l.through = h.name
+		l.kind, l.through = escaped, h.name
 	case h.field && strings.HasPrefix(h.name, "a sync.Pool"):
 		l.holder.Kind = life.Callee // its name is all that is said of it
 	case h.field:
@@ -475,14 +408,6 @@ func (x *explainer) heldBy(h heldBy, f frame, t *tally) lifetime {
 		l.holder.Name = cmp.Or(h.name, "variable of a caller of "+in)
 	}
 	return l
-}
-
-// everyResult are the results of a function, with all that they refer to.
-func everyResult(fn *ssa.Function) (all []result) {
-	for i := range fn.Signature.Results().Len() {
-		all = append(all, result{i, true})
-	}
-	return all
 }
 
 // A spread is several lifetimes, each with its part of the weight.
@@ -505,16 +430,17 @@ func (s *spread) add(l lifetime, part float64) {
 
 // lifetime is the one of most of the weight, with the others that matter.
 func (s spread) lifetime(total float64) lifetime {
-	class := map[string]float64{}
+	class, all := map[string]float64{}, 0.0
 	for i := range s {
 		s[i].part /= total
 		class[s[i].class()] += s[i].part
+		all += s[i].part
 	}
 	slices.SortStableFunc(s, func(a, b lifetime) int {
 		return cmp.Or(cmp.Compare(class[b.class()], class[a.class()]), cmp.Compare(b.part, a.part))
 	})
 	const least, most, trace = 0.1, 3, 0.01
-	s[0].spread = 1 - s[0].part
+	s[0].spread, s[0].unmeasured = all-s[0].part, 1-all
 	for _, l := range s[1:] {
 		mixed := !s[0].mixed && l.class() != s[0].class() && class[l.class()] >= trace
 		if s[0].mixed = s[0].mixed || mixed; l.part >= least && len(s[0].rest) < most || mixed {

@@ -67,7 +67,11 @@ func (k *subject) call() {
 		}
 		k.e.Check = a.check
 		if needs[a.needs](k, c) {
-			k.change(a.check, "%s: %s", k.callee(), strings.ReplaceAll(a.text, "BUFFER", k.addedTo(c)))
+			text := a.text
+			if a.needs == "appended" {
+				text = strings.ReplaceAll(text, "BUFFER", k.addedTo(c))
+			}
+			k.change(a.check, "%s: %s", k.callee(), text)
 		} else if a.needs == "look" {
 			k.hint = a.text
 		}
@@ -157,7 +161,7 @@ func onlyIndexed(c ssa.CallInstruction) bool {
 	})
 }
 
-// addedTo names what the text that a call returns is added to, as onlyAppended has found.
+// addedTo names what append adds the text to that a call returns, as onlyAppended has found.
 func (k *subject) addedTo(c ssa.CallInstruction) string {
 	for _, use := range *c.Value().Referrers() {
 		for _, f := range k.p.Files {
@@ -165,21 +169,16 @@ func (k *subject) addedTo(c ssa.CallInstruction) string {
 				continue
 			}
 			path, _ := astutil.PathEnclosingInterval(f, use.Pos(), use.Pos())
-			call, ok := path[0].(*ast.CallExpr)
-			if !ok {
-				continue
+			if call, ok := path[0].(*ast.CallExpr); ok {
+				return spelled(k.p, call.Args[0])
 			}
-			if sel, is := call.Fun.(*ast.SelectorExpr); is && k.p.Info.Selections[sel] != nil { // a method
-				return spelled(k.p, sel.X)
-			}
-			return spelled(k.p, call.Args[0])
 		}
 	}
 	return "the buffer"
 }
 
-// onlyAppended reports whether the text that a call returns only goes to the end of
-// something: by append, or by a method WriteString.
+// onlyAppended reports whether the text that a call returns only goes to the end of bytes, by
+// append.
 func onlyAppended(c ssa.CallInstruction) bool {
 	v := c.Value()
 	return v != nil && v.Referrers() != nil && !slices.ContainsFunc(*v.Referrers(), func(use ssa.Instruction) bool {
@@ -190,10 +189,7 @@ func onlyAppended(c ssa.CallInstruction) bool {
 		if !ok {
 			return true
 		}
-		if b, builtin := i.Call.Value.(*ssa.Builtin); builtin {
-			return b.Name() != "append"
-		}
-		fn := i.Call.StaticCallee()
-		return fn == nil || fn.Name() != "WriteString"
+		b, builtin := i.Call.Value.(*ssa.Builtin)
+		return !builtin || b.Name() != "append"
 	})
 }

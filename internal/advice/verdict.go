@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -24,8 +25,7 @@ type subject struct {
 	life   lifetime
 	growth life.Growth
 
-	// who keeps it by the code, where benchmarks saw it die; nil for nobody
-	elsewhere *lifetime
+	elsewhere bool // the code has a path on which somebody keeps what benchmarks saw die
 
 	hint  string // where to look, of what is known of a callee
 	grows bool   // the remedy saves all but the first allocation
@@ -71,24 +71,18 @@ func (k *subject) outside() bool { return k.s == nil || k.c.callee != "" }
 // dies reports whether nobody keeps the memory: neither was it seen, nor does the code
 // have a path on which somebody does.
 func (k *subject) dies() bool {
-	return k.life.kind == died && !k.life.mixed && k.elsewhere == nil
+	return k.life.kind == died && !k.life.mixed && !k.elsewhere
 }
 
 // again reports whether one instance could be used again and again: it dies, and no two
 // live at a time. What dies further up is a result that each caller drops.
 func (k *subject) again() bool {
-	return k.dies() && !k.life.many && !recursive(k.p, k.s.Func) && (k.life.up == 0 || len(k.life.callers) > 0)
+	return k.dies() && !k.life.many && !recursive(k.p, k.s.Func) && (k.life.up == 0 || k.life.dropped != nil)
 }
 
 // change sets a remedy.
 func (k *subject) change(name, text string, args ...any) {
 	k.e.Verdict, k.e.Check, k.e.Remedy = Remedy, name, fmt.Sprintf(text, args...)
-}
-
-// reshape sets a remedy that callers, or other packages, have to follow, too.
-func (k *subject) reshape(name, text string, args ...any) {
-	k.change(name, text, args...)
-	k.e.Verdict = Reshape
 }
 
 // least is the size in bytes of what is worth keeping for the next time.
@@ -130,7 +124,11 @@ func (k *subject) object() {
 		thing = "variable " + k.e.What
 	}
 	if k.life.up > 0 && k.dies() && k.valued() {
-		k.reshape(sizedName(k.s), "%s: return a value instead of a pointer", k.life.result())
+		k.change(sizedName(k.s), "%s returns it to %s, which keep none: return a value instead of a pointer", k.life.of,
+			strings.Join(k.life.dropped.callers, ", "))
+		if k.life.dropped.beyond {
+			k.e.Verdict = Reshape
+		}
 		return
 	}
 	// what its fields refer to may have been handed out, so it is not used again
@@ -142,12 +140,11 @@ func (k *subject) object() {
 func (k *subject) valued() bool {
 	const most = 128 // bytes
 	_, is := k.s.Type.Underlying().(*types.Struct)
-	compares := slices.ContainsFunc(k.life.callers, func(e ending) bool { return e.compares })
 	results := k.s.Func.Signature.Results()
 	for i := range results.Len() {
 		ptr, ok := results.At(i).Type().(*types.Pointer)
 		if ok && types.Identical(ptr.Elem(), k.s.Type) {
-			return is && !compares && len(k.life.callers) > 0 && k.s.Size <= most
+			return is && k.life.dropped != nil && !k.life.dropped.compares && k.s.Size <= most
 		}
 	}
 	return false

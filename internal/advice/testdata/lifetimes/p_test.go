@@ -125,3 +125,12 @@ func BenchmarkBox(b *testing.B) {
 		t.Box(10)
 	}
 }
+func BenchmarkPrepared(b *testing.B) {
+	t := &T{all: map[int]*record{}}
+	for i := range 50 {
+		Prepared(t, i)
+	}
+	for b.Loop() {
+		Prepared(t, -1)
+	}
+}
