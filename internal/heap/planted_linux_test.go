@@ -72,23 +72,39 @@ func alone(t *testing.T) {
 	}
 }
 
-// build builds testdata/planted once for one version of Go.
+// programs is where the builds of testdata/planted are.
+var programs string
+
+func TestMain(m *testing.M) {
+	var err error
+	if programs, err = os.MkdirTemp("", "planted"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+// build builds testdata/planted once for one version of Go and flags of the linker.
 func build(t *testing.T, toolchain, flags string) string {
 	t.Helper()
 	if invariant.Race && toolchain != toolchains[1] {
 		t.Skip("a race build reads one version only: the programs are the same")
 	}
+	program := filepath.Join(programs, toolchain+flags)
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
 	source, err := os.ReadFile("testdata/planted/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir() // outside of the module, which wants a version of Go of its own
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), source, 0o600); err != nil {
+	// Outside of the module, which wants a version of Go of its own.
+	if err := os.WriteFile(filepath.Join(programs, "main.go"), source, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(dir, "planted")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", flags, "-o", program, "main.go")
-	cmd.Dir = dir
+	cmd := exec.Command("go", "build", "-ldflags", flags, "-o", program, "main.go")
+	cmd.Dir = programs
 	cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if strings.Contains(string(out), "download") {
@@ -236,9 +252,7 @@ func TestUnknownVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(program); err != nil {
-		t.Fatal(err)
-	}
+	program = filepath.Join(t.TempDir(), "unknown")
 	data = bytes.ReplaceAll(data, []byte(toolchains[1]), []byte("go1.99.8"))
 	if err := os.WriteFile(program, data, 0o700); err != nil {
 		t.Fatal(err)
