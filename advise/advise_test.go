@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -19,29 +20,90 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
+// failures are what analysistest has to say.
+type failures []string
+
+func (f *failures) Errorf(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
+
 // TestGolden runs every check on the packages of its testdata: before holds
 // code to flag, after the same code mended, whennot what looks alike and must
 // stay silent. A fix is compared with before.go.golden.
 func TestGolden(t *testing.T) {
 	if invariant.Race {
-		t.Skip("type-checks the standard library dozens of times and has no goroutines: the other build runs it")
+		t.Skip("type-checks the standard library and has no goroutines: the other build runs it")
+	}
+	gopath := t.TempDir()
+	link := func(dir, as string) {
+		at, err := filepath.Abs(dir)
+		if err == nil {
+			err = os.Symlink(at, filepath.Join(gopath, "src", as))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(gopath, "src"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	imported, err := filepath.Glob("*/testdata/src/*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range imported {
+		link(dir, filepath.Base(dir))
+	}
+	alike := map[bool][]*check.Check{}
+	for _, c := range All() {
+		c.ReportAll(true)
+		defer c.ReportAll(false)
+		link(filepath.Join(c.Name, "testdata", "src"), c.Name)
+		alike[c.Lifetimes] = append(alike[c.Lifetimes], c)
+	}
+	var all failures
+	for _, checks := range alike {
+		analyzeOwn(&all, gopath, checks)
 	}
 	for _, c := range All() {
 		t.Run(c.Name, func(t *testing.T) {
-			c.ReportAll(true)
-			defer c.ReportAll(false)
-			dir, err := filepath.Abs(filepath.Join(c.Name, "testdata"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			analysistest.RunWithSuggestedFixes(t, dir, c.Analyzer, "before", "after", "whennot")
+			all = slices.DeleteFunc(all, func(failure string) bool {
+				mine := strings.Contains("/"+failure, "/"+c.Name+"/")
+				if mine {
+					t.Error(failure)
+				}
+				return mine
+			})
 			for _, pkg := range []string{"before", "after", "whennot"} {
-				wants := count(t, filepath.Join(dir, "src", pkg), "want `")
+				wants := count(t, filepath.Join(c.Name, "testdata", "src", pkg), "want `")
 				if (pkg == "before") != (wants > 0) {
 					t.Errorf("%s has %d expectations", pkg, wants)
 				}
 			}
 		})
+	}
+	if len(all) > 0 {
+		t.Error(strings.Join(all, "\n"))
+	}
+}
+
+// analyzeOwn runs checks that require the same, each on its own testdata. All of it
+// is loaded at once: whoever loads a package has what it imports of the standard
+// library checked again.
+func analyzeOwn(f *failures, gopath string, checks []*check.Check) {
+	var packages []string
+	for _, c := range checks {
+		packages = append(packages, c.Name+"/before", c.Name+"/after", c.Name+"/whennot")
+	}
+	own := &analysis.Analyzer{Name: "own", Doc: "runs the check that a package is testdata of",
+		Requires: checks[0].Analyzer.Requires,
+		Run: func(p *analysis.Pass) (any, error) {
+			name, _, _ := strings.Cut(p.Pkg.Path(), "/")
+			pass := *p
+			pass.Analyzer = Lookup(name).Analyzer
+			return pass.Analyzer.Run(&pass)
+		}}
+	// Tests of a package count as a package.
+	if got := analysistest.RunWithSuggestedFixes(f, gopath, own, packages...); len(got) < len(packages) {
+		f.Errorf("%d packages analyzed, want %d at least", len(got), len(packages))
 	}
 }
 
