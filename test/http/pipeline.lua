@@ -1,6 +1,8 @@
 -- Has wrk send 16 requests in one go on each connection: -s pipeline.lua.
 local batch
 
+dofile("enough.lua")
+
 init = function()
 	local requests = {}
 	for i = 1, 16, 4 do

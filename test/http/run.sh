@@ -135,11 +135,10 @@ basics() {
 	check "$1: ab, non-2xx" '' "$(grep -i 'non-2xx' "$work/ab" || true)"
 }
 
-# load NAME ARGUMENT...: wrk must have answers, and only good ones.
+# load NAME SCRIPT URL: wrk must have answers, and only good ones.
 load() {
 	local name=$1
-	shift
-	wrk -t2 -c32 "$@" >"$work/wrk" 2>&1 || true
+	wrk -t2 -c32 -d1s -s "$2" "$3" >"$work/wrk" 2>&1 || true
 	check "$name: more than 500 answers" 1 "$(awk '/requests in/ {print ($1 > 500)}' "$work/wrk")"
 	check "$name" '' "$(grep -iE 'non-2xx|socket errors' "$work/wrk" || true)"
 }
@@ -255,11 +254,11 @@ for engine in goroutines readiness; do
 		start_nginx service
 		basics direct "$(url service)"
 		basics nginx "$(url service-nginx)"
-		load 'direct: wrk' -d1s "$(url service)/files/small.txt"
-		load 'direct: wrk, pipelined' -d1s -s pipeline.lua "$(url service)"
+		load 'direct: wrk' enough.lua "$(url service)/files/small.txt"
+		load 'direct: wrk, pipelined' pipeline.lua "$(url service)"
 		check 'nginx errors' '' "$(cat "$work/nginx-service/error.log")"
 		if [ "$memory" = pooled ]; then
-			load 'nginx: wrk' -d1s "$(url service-nginx)/files/small.txt"
+			load 'nginx: wrk' enough.lua "$(url service-nginx)/files/small.txt"
 			direct_and_proxied
 		else
 			quick "$work/got" "$(url service)"
