@@ -156,30 +156,46 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// asking connects to s. What it returns sends a request in parts, each likely read
+// by itself, and wants an answer with this content.
+func asking(t *testing.T, s *Server) (ask func(want string, parts ...string)) {
+	t.Helper()
+	nc, err := net.Dial("tcp", serve(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	nc.SetDeadline(time.Now().Add(time.Minute))
+	r := bufio.NewReader(nc)
+	return func(want string, parts ...string) {
+		t.Helper()
+		for i, p := range parts {
+			if i > 0 {
+				time.Sleep(2 * time.Millisecond) // either way is right
+			}
+			if _, err := io.WriteString(nc, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("%q: %v", parts, err)
+		}
+		if got, err := io.ReadAll(resp.Body); err != nil || string(got) != want {
+			t.Fatalf("%q is answered with %q, %v; want %q", parts, got, err, want)
+		}
+	}
+}
+
 // A connection with many requests may keep its memory between them, but not
 // once it idles; it is served as before then.
 func TestBusyThenIdle(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		s := &Server{Memory: m, Handler: HandlerFunc(func(c *Context) { c.WriteString("done") })}
-		nc, err := net.Dial("tcp", serve(t, s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer nc.Close()
-		nc.SetDeadline(time.Now().Add(time.Minute))
-		r := bufio.NewReader(nc)
+		ask := asking(t, s)
 		for range 2 {
 			for range 20 * hotRequests {
-				if _, err := io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
-					t.Fatal(err)
-				}
-				resp, err := http.ReadResponse(r, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "done" {
-					t.Fatalf("answered with %q, %v", body, err)
-				}
+				ask("done", "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
 			}
 			waitFor(t, "the memory of an idle connection", func() bool {
 				st := s.Stats()
@@ -201,16 +217,10 @@ func TestBusyHeads(t *testing.T) {
 			c.WriteString(c.Method().String() + " " + c.Target().String() + " " + c.Header("Host").String() + " " +
 				c.Header("X-Id").String() + " " + c.Header("Cookie").String() + " " + body.String() + "\n")
 		})}
-		nc, err := net.Dial("tcp", serve(t, s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer nc.Close()
-		nc.SetDeadline(time.Now().Add(time.Minute))
-		r := bufio.NewReader(nc)
+		ask := asking(t, s)
 		rng := rand.New(rand.NewPCG(1, 2))
 		pick := func(of ...string) string { return of[rng.IntN(len(of))] }
-		for i := range 100 * hotRequests {
+		for range 100 * hotRequests {
 			target := pick("/", "/longer", "/x?q=1")
 			body := pick("", "abc", "abcdef", strings.Repeat("large", 2000))
 			cookie, host, version := pick("", "", "k=v"), pick("h", "h", "h", "other"), pick("1.1", "1.1", "1.0")
@@ -223,27 +233,11 @@ func TestBusyHeads(t *testing.T) {
 				request += "Content-Length: " + strconv.Itoa(len(body)) + "\r\n"
 			}
 			request += "\r\n" + body
-			part := rng.IntN(len(request))
-			if rng.IntN(4) > 0 {
-				part = 0
+			parts := []string{request}
+			if part := rng.IntN(len(request)); rng.IntN(4) == 0 {
+				parts = []string{request[:part], request[part:]}
 			}
-			for _, p := range []string{request[:part], request[part:]} {
-				if _, err := io.WriteString(nc, p); err != nil {
-					t.Fatal(err)
-				}
-				if part > 0 {
-					time.Sleep(time.Millisecond) // likely two reads; either is right
-				}
-			}
-			resp, err := http.ReadResponse(r, nil)
-			if err != nil {
-				t.Fatalf("request %d, %q: %v", i, request, err)
-			}
-			got, err := io.ReadAll(resp.Body)
-			want := "POST " + target + " " + host + " " + id + " " + cookie + " " + body + "\n"
-			if err != nil || string(got) != want {
-				t.Fatalf("request %d: %q, %v; want %q", i, got, err, want)
-			}
+			ask("POST "+target+" "+host+" "+id+" "+cookie+" "+body+"\n", parts...)
 		}
 	})
 }
@@ -278,31 +272,7 @@ func TestRetainedThenNext(t *testing.T) {
 			}
 			c.WriteString(c.Path().String() + body.String())
 		})
-		nc, err := net.Dial("tcp", serve(t, s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer nc.Close()
-		nc.SetDeadline(time.Now().Add(time.Minute))
-		r := bufio.NewReader(nc)
-		ask := func(want string, parts ...string) {
-			t.Helper()
-			for i, p := range parts {
-				if i > 0 {
-					time.Sleep(2 * time.Millisecond) // likely a read each; either is right
-				}
-				if _, err := io.WriteString(nc, p); err != nil {
-					t.Fatal(err)
-				}
-			}
-			resp, err := http.ReadResponse(r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err := io.ReadAll(resp.Body); err != nil || string(got) != want {
-				t.Fatalf("answered with %q, %v; want %q", got, err, want)
-			}
-		}
+		ask := asking(t, s)
 		for range 3 * hotRequests {
 			ask("/keepabc", "POST /keep HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n")
 			ask("/next", "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
