@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tunes real programs and writes what came of it to docs/results/tune-corpus.md.
+# Tunes real programs for docs/results/tune-corpus.md.
 #
 #   scripts/tune-corpus.sh [DIR [PROGRAM ...]]
 #
@@ -7,9 +7,9 @@
 # module proxy, then tunes those that only judge and scans GOGC and GOMEMLIMIT of each
 # (Judge), in the condition that ISOBAR_CORPUS_UNDER names: quiet, loaded or pod. With
 # ISOBAR_CORPUS_PARTS=Record it scans those that the model is made with, for
-# internal/tune/testdata/scans. Results are kept in DIR/results; with names of programs
-# only those are measured again. Two minutes a program, on a machine that does nothing
-# else.
+# internal/tune/testdata/scans. Results are kept in DIR/results, and their table in
+# DIR/table.md, to be added to the page; with names of programs only those are measured.
+# Two minutes a program, on a machine that does nothing else.
 set -eu
 repo=$(cd "$(dirname "$0")/.." && pwd)
 dir=${1:-$(mktemp -d)}
@@ -27,7 +27,9 @@ if [ ! -e "$dir/ready" ]; then
 		github.com/casbin/casbin/v2@v2.135.0 github.com/santhosh-tekuri/jsonschema/v6@v6.0.3 \
 		github.com/microcosm-cc/bluemonday@v1.0.27 github.com/d5/tengo/v2@v2.17.0 \
 		github.com/awalterschulze/gographviz@v2.0.3+incompatible github.com/cbroglie/mustache@v1.4.2 \
-		github.com/tailscale/hujson@v0.0.0-20260727124030-b80ff77dac4f
+		github.com/tailscale/hujson@v0.0.0-20260727124030-b80ff77dac4f \
+		github.com/xuri/excelize/v2@v2.11.1 github.com/miekg/dns@v1.1.73 github.com/boombuler/barcode@v1.1.0 \
+		github.com/mmcdole/gofeed@v1.4.2
 	go build -mod=mod -o "$dir/bin/" ./...
 	awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) { if (i) printf ",\n"
 		printf "{\"id\":%d,\"buyer\":\"buyer %d\",\"lines\":[", i, i % 997

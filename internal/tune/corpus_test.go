@@ -48,6 +48,12 @@ var corpus = []corpusProgram{
 		URL: "http://127.0.0.1:18504/receipt"},
 	{Name: "settings", What: "hujson: a server that reads, patches and formats JSON with comments", Command: `exec $D/bin/settings 127.0.0.1:18505`,
 		URL: "http://127.0.0.1:18505/format"},
+	{Name: "sheets", What: "excelize: a workbook of 9,000 rows written and read", Command: `exec $D/bin/sheets`},
+	{Name: "zones", Pod: true, What: "dns: a zone of 12,000 records read, 60,000 answers packed", Command: `exec $D/bin/zones`},
+	{Name: "labels", Pod: true, What: "barcode: a server that draws QR codes", Command: `exec $D/bin/labels 127.0.0.1:18506`,
+		URL: "http://127.0.0.1:18506/label"},
+	{Name: "feeds", What: "gofeed: a server that reads an RSS feed", Command: `exec $D/bin/feeds 127.0.0.1:18507`,
+		URL: "http://127.0.0.1:18507/feed"},
 }
 
 // corpusConfig says how to tune a program of the corpus.

@@ -204,39 +204,7 @@ func judge(p corpusProgram, a *Answer, m *Model, scan []Measured) (j judged, bes
 	return j, least.GC
 }
 
-const judgedIntro = `# What isobar tune makes of real programs
-
-Written by ` + "`scripts/tune-corpus.sh`" + `, which downloads, builds and measures the programs. They were chosen, and
-published, before tune ran any of them; four were resized after one plain run, so as to take 0.1 to 0.5 s. Nothing is
-fitted to them, and each was judged once. The model was made with twelve others, eight of which had judged before; their
-runs are in internal/tune/testdata/scans (` + "`go test -v -run 'Scans|Same' ./internal/tune`" + `).
-
-The recorded runs were split before the intervals were made anew. Looked at: cue, invoice, regions, routes, schema and
-shelf, every other name in the alphabet. Judging, run once at the end: gofmt, query, repository, rules, search and
-statements. Earlier versions had seen both halves, so that the second is no test by unknown programs.
-
-Four more were chosen after that work, before any of them was tuned: scripts, graphs, receipts and settings. One was
-resized after a plain run. Each is judged once, quiet and loaded.
-
-Each program was tuned for CPU time: *quiet*, with the machine to itself; *loaded*, beside two busy loops; in a *pod* of
-half a CPU. Then a scan ran four values of GOGC under three limits (none, and 0.9 and 1.5 times today's peak) and what
-tune had chosen, in shuffled rounds, two to five times each, as many as began within 18 s; a point is the median. Load
-and server share the two CPUs, so that servers wait on a quiet machine, too. While games and grammar were measured
-"quiet", something else took about one CPU. The pods were judged a commit later, which changes pods alone: cycles of a
-throttled run are no longer scaled.
-
-*Waited* is the share of time that the program wanted a CPU and had none. *Errors* are means over all points of the
-scan where the model predicts; in brackets the floor: what a single run misses the median of its own setting by. *Held*
-is the share of points within the 90 % interval of a run (CPU time, peak memory, GC share), *abstained* the share of
-points without a prediction. GC share is of CPU time, idle marking included. *To best* is the chosen setting's CPU time
-over that of the best point of the scan that takes no more memory; behind it, the same in six fresh pairs, because the
-best of many points is also the luckiest.
-
-*The same answer* is the same GOGC and the same limit, which comes in steps of 16, 24, 32, 48 MiB and so on; to leave
-today's setting, for whatever reason, is an answer. *Next to it* is one step away, or another GOGC at the same limit.
-*The same setting set against today's* says what was chosen, proven or not.
-
-| program | condition | waited | answer | choices proven | runs | CPU error | peak error | GC share error | held | abstained | to best (which) |
+const judgedHead = `| program | condition | waited | answer | choices proven | runs | CPU error | peak error | GC share error | held | abstained | to best (which) |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `
 
@@ -280,7 +248,7 @@ func (j judged) own(of func(Measured) Interval) string {
 	return fmt.Sprintf("%.1f", 100*m.mean())
 }
 
-// TestCorpusTable writes docs/results/tune-corpus.md.
+// TestCorpusTable writes what was measured as a table.
 func TestCorpusTable(t *testing.T) {
 	dir := os.Getenv("ISOBAR_CORPUS")
 	if dir == "" {
@@ -290,16 +258,15 @@ func TestCorpusTable(t *testing.T) {
 	if page == "" {
 		t.Fatal("no results")
 	}
-	if err := os.WriteFile("../../docs/results/tune-corpus.md", []byte(page), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// judgedTable is the page; "" without results.
+// judgedTable is "" without results.
 func judgedTable(t *testing.T, dir string) string {
 	var rows, bars, programs strings.Builder
 	answers, tried := map[string][]cell.GC{}, map[string][]cell.GC{} // by program
-	var missing []string
 	for _, under := range conditions {
 		var all []judged
 		for _, p := range corpus {
@@ -315,8 +282,6 @@ func judgedTable(t *testing.T, dir string) string {
 						}
 					}
 				}
-			} else if !p.Fits && (under != "pod" || p.Pod) {
-				missing = append(missing, p.Name+" ("+under+")")
 			}
 		}
 		if len(all) > 0 {
@@ -325,9 +290,6 @@ func judgedTable(t *testing.T, dir string) string {
 	}
 	if rows.Len() == 0 {
 		return ""
-	}
-	if missing != nil {
-		fmt.Fprintf(&bars, "- Not measured, for lack of time: %s.\n", strings.Join(missing, ", "))
 	}
 	programs.WriteString("\n")
 	for _, p := range corpus {
@@ -355,7 +317,7 @@ func judgedTable(t *testing.T, dir string) string {
 		fmt.Fprintf(&bars, "- Quiet and loaded machine give the same answer in %d of %d programs, and one next to it in %d more; "+
 			"the same setting was set against today's in %d.\n", agree, both, near, alike)
 	}
-	return judgedIntro + rows.String() + "\n" + bars.String() + programs.String()
+	return judgedHead + rows.String() + "\n" + bars.String() + programs.String()
 }
 
 // judgedMean is what all programs say together in a condition.
