@@ -108,13 +108,50 @@ func (r *Answer) Sentence() string {
 		if len(r.Choices) > 0 {
 			says += "; by " + r.Choices[0].rests(r.Objective.costName(isServed(r.Base)))
 		}
-		return says
+		return says + r.besides()
 	case SetsItself:
 		return "nothing to set: " + r.Reason
 	}
-	says := "no recommendation: " + r.Reason
-	if len(r.Choices) > 0 {
-		says += "; a quieter machine or more --rounds may tell"
+	if len(r.Choices) > 0 && strings.HasPrefix(r.Reason, Open) {
+		return "no recommendation: " + r.open(&r.Choices[0]) + r.besides()
+	}
+	return "no recommendation: " + r.Reason + r.besides()
+}
+
+// open says what the runs leave open of a choice, and which runs may decide.
+func (r *Answer) open(c *Choice) string {
+	objective := r.Objective.costName(isServed(r.Base))
+	says := fmt.Sprintf("%s: %s by %s; up to %s %% may be saved; ", settingText(c.Setting), less(c.Cost, nameOf(objective)),
+		c.rests(objective), stat.Distinct(100*(1-c.Cost.Lo), 0, 0))
+	if rounds := c.decisive(r.Tolerance, c.gain(objective).Pairs); rounds <= manyRounds {
+		says += fmt.Sprintf("about --rounds %d may tell", rounds)
+	} else {
+		says += fmt.Sprintf("here more than --rounds %d would have to tell", manyRounds)
+	}
+	if r.Waiting > muchWaiting {
+		return says + ", fewer on a quieter machine"
+	}
+	return says + ", fewer where a run does more"
+}
+
+// manyRounds is how many rounds an answer asks for at most.
+const manyRounds = 100
+
+// decisive is in how many rounds the interval would lie below 1, or above what counts as a
+// gain, if it shrinks with the root of their number about the same middle.
+func (c *Choice) decisive(tolerance float64, rounds int) int {
+	proves, excludes := (1-c.Cost.Mid)/(c.Cost.Hi-c.Cost.Mid), (c.Cost.Mid-1+tolerance)/(c.Cost.Mid-c.Cost.Lo)
+	by := max(proves, excludes, 0.01)
+	return int(min(math.Ceil(float64(rounds)/(by*by)), manyRounds+1))
+}
+
+// besides names what was proven beside an objective that gains nothing for sure.
+func (r *Answer) besides() (says string) {
+	for _, c := range r.Choices {
+		if c.Outcome == Recommended {
+			says += fmt.Sprintf("; proven besides, %s: set %s: %s, %s", c.Name, settingText(c.Setting),
+				less(c.Memory, "memory"), less(c.CPU, "CPU time"))
+		}
 	}
 	return says
 }

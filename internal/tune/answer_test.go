@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // TestPrintedRatiosAgree has rounds whose median ratio is below 1 while the median
@@ -51,6 +52,38 @@ func TestPrintedRatiosAgree(t *testing.T) {
 		was, is, ratio := number(t, row[2]), number(t, row[3]), number(t, row[4])
 		if !near(is/was, ratio, 0.02) || ratio >= 1 {
 			t.Errorf("%s: %v and then %v beside a ratio of %v", row[1], was, is, ratio)
+		}
+	}
+}
+
+// TestOpenAnswer: the first sentence of an answer without a proof names what was tried, what
+// may still be saved, and how many rounds would tell; and what was proven besides.
+func TestOpenAnswer(t *testing.T) {
+	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}
+	of := func(mid, lo, hi, waiting float64) string {
+		by := stat.Comparison{Ratio: mid, Lo: lo, Hi: hi, Pairs: 9, Verdict: stat.NoDifference}
+		c := Choice{Name: Fastest, Setting: base, Cost: Interval{mid, lo, hi}, Gains: []Gain{NewGain(cell.TotalCPU, by)}}
+		c.Setting.GC = setting(800, 16*mib)
+		c.Outcome, c.Reason = verdict(0.02, by)
+		less := Choice{Name: LeastMemory, Setting: base, Memory: Interval{0.8, 0.78, 0.82}, CPU: Interval{1.01, 1, 1.02},
+			Outcome: Recommended}
+		less.Setting.GC = setting(50, 0)
+		r := &Answer{Outcome: c.Outcome, Reason: c.Reason, Base: base, Setting: base, Objective: CPU, Tolerance: 0.02,
+			Waiting: waiting, Choices: []Choice{c, less}}
+		return r.Sentence()
+	}
+	const head = "no recommendation: GOGC=800 GOMEMLIMIT=16MiB: "
+	const tail = "; proven besides, least memory: set GOGC=50: 20 % less memory [18, 22], 1 % more CPU time [0, 2]"
+	for want, got := range map[string]string{
+		// The interval reaches 8 points to either side, of which 2 would prove and none exclude.
+		head + "2 % less CPU time [-6, 10] by 9 paired rounds; up to 10 % may be saved; here more than --rounds 100 would have " +
+			"to tell, fewer on a quieter machine" + tail: of(0.98, 0.9, 1.06, 0.5),
+		// 9 points, where 6 would prove: (9/6)² times 9 rounds.
+		head + "6 % less CPU time [-3, 15] by 9 paired rounds; up to 15 % may be saved; about --rounds 21 may tell, fewer " +
+			"where a run does more" + tail: of(0.94, 0.85, 1.03, 0),
+	} {
+		if got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
 		}
 	}
 }

@@ -408,6 +408,9 @@ func (t *tuning) broken(records []*cell.Record) (string, error) {
 	return "", nil
 }
 
+// Open begins the reason of a choice that more runs may decide.
+const Open = "fresh runs neither prove nor exclude the gain: "
+
 // verdict judges a comparison in which less is better.
 func verdict(tolerance float64, main stat.Comparison) (outcome, reason string) {
 	switch {
@@ -419,5 +422,5 @@ func verdict(tolerance float64, main stat.Comparison) (outcome, reason string) {
 		return DefaultGood, fmt.Sprintf("fresh runs exclude a gain of %.0f %%: the ratio is %s", 100*tolerance,
 			ratioText(Interval{main.Ratio, main.Lo, main.Hi}, 1-tolerance))
 	}
-	return Inconclusive, "fresh runs neither prove nor exclude the gain: " + main.Reason
+	return Inconclusive, Open + main.Reason
 }

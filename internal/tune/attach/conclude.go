@@ -100,7 +100,7 @@ func (t *tuning) judge(c tune.Choice, cpu, memory stat.Comparison) (outcome, nam
 	case memory.Verdict == stat.Better && cpu.Lo > 1+t.Tolerance, cpu.Verdict == stat.Worse:
 		return tune.DefaultGood, tune.LeastMemory, "it costs CPU time: " + cpu.Reason
 	}
-	return tune.Inconclusive, tune.Fastest, "fresh rounds neither prove nor exclude it: " + cpu.Reason
+	return tune.Inconclusive, tune.Fastest, tune.Open + cpu.Reason
 }
 
 // rank orders choices: proven before the rest, less CPU time first.
