@@ -121,8 +121,8 @@ func (r *Answer) Sentence() string {
 // open says what the runs leave open of a choice, and which runs may decide.
 func (r *Answer) open(c *Choice) string {
 	objective := r.Objective.costName(isServed(r.Base))
-	says := fmt.Sprintf("%s: %s by %s; up to %s %% may be saved; ", settingText(c.Setting), less(c.Cost, nameOf(objective)),
-		c.rests(objective), stat.Distinct(100*(1-c.Cost.Lo), 0, 0))
+	says := fmt.Sprintf("%s: %s by %s; up to %s %% may be saved; ", settingText(c.Setting),
+		less(c.Cost, nameOf(objective)), c.rests(objective), stat.Distinct(100*(1-c.Cost.Lo), 0, 0))
 	if rounds := c.decisive(r.Tolerance, c.gain(objective).Pairs); rounds <= manyRounds {
 		says += fmt.Sprintf("about --rounds %d may tell", rounds)
 	} else {

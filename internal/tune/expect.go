@@ -42,10 +42,9 @@ func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
 	var seconds, cycles, peaks, goals, strain weighted
 	for _, p := range m.replays() {
-		other := m.other(float64(gc.LimitBytes))
-		r := p.chances(gc, other)
+		r := p.chances(gc, m.beyond)
 		if gc.LimitBytes > 0 {
-			tight := p.replayAll(gc, other+beyondSpread, nil)
+			tight := p.replayAll(gc, m.beyond+beyondSpread, nil)
 			strain.add(p.weight(), math.Log(max(tight.seconds, 1e-9)/max(r.seconds, 1e-9)), 0)
 		}
 		seconds.add(p.weight(), r.seconds, 0)
@@ -76,12 +75,11 @@ func (m *Model) needs(gc cell.GC) float64 {
 		top := 0.0
 		for _, s := range p.streams {
 			s.floating *= 1 - p.Waiting
-			top = max(top, s.run(gc, m.other(float64(gc.LimitBytes)), nil).peak)
+			top = max(top, s.run(gc, m.beyond, nil).peak)
 		}
 		peaks.add(p.weight(), top, 0)
 	}
-	peak := peaks.mean()
-	return peak + m.other(peak+usualBeyond)
+	return peaks.mean() + m.beyond
 }
 
 // weighted are the sums that a weighted mean comes from, of values that each

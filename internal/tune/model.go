@@ -49,14 +49,14 @@ const (
 	heapOverhead = 1.04 // resident bytes of a byte of heap
 	leastOther   = 3 * mib
 	usualOther   = 8 * mib
-	// usualBeyond bytes are not of the heap's objects where all is someLimit bytes, and
-	// doublingBeyond more with each doubling: what the runtime allocates for itself, and
-	// room in blocks partly used.
-	usualBeyond    = 7.5 * mib
-	doublingBeyond = 1.7 * mib
-	someLimit      = 32 * mib
+	// leastBeyond bytes count to GOMEMLIMIT beside the heap's objects, and a share of what is
+	// live: what the runtime allocates for itself, and room in blocks partly used.
+	leastBeyond = 4.9 * mib
+	liveBeyond  = 0.16
+	// doublingResident bytes beside the heap are resident with each doubling of it.
+	doublingResident = 0.85 * mib
 	// beyondSpread is the standard deviation of these bytes between settings of a program.
-	beyondSpread = 1.5 * mib
+	beyondSpread = 1.1 * mib
 	smallHeap    = 8 * mib
 	fewCycles    = 5
 	// wideMemory is how wide, to either side, an interval of memory may be before the
@@ -85,7 +85,7 @@ type Model struct {
 	pilots              []Pilot
 	noise               float64 // relative standard deviation of a run, where no pilot waited
 	waiting             float64 // share of time, mean over the pilots
-	beyond              float64 // see other
+	beyond              float64 // what counts to a GOMEMLIMIT beside the objects of the heap, in bytes
 	beside              float64 // resident bytes beside the heap; below 0 where a part of the heap is never touched
 	spread              float64 // of the cost of a cycle, relative standard deviation
 	first               replay  // of the baseline
@@ -126,17 +126,21 @@ const untouched = 0.15
 
 func (m *Model) fitMemory() {
 	var sum, beside, heap, n float64
-	beyond := moments{1, usualBeyond, 0}
+	live := 0.0
+	for _, p := range m.sources() {
+		live = max(live, p.mostLive())
+	}
+	beyond := moments{1, leastBeyond + liveBeyond*live, 0}
 	for _, p := range m.pilots {
 		if p.Beyond > 0 {
-			beyond.add(p.Beyond - grown(float64(p.GC.LimitBytes)))
+			beyond.add(p.Beyond)
 		}
 	}
 	m.beyond = beyond.mean()
 	for _, p := range m.sources() {
-		r := p.replayAll(p.GC, m.other(float64(p.GC.LimitBytes)), nil)
+		r := p.replayAll(p.GC, m.beyond, nil)
 		w := p.weight() / (r.peak + 16*mib)
-		heapResident := r.peak + grown(r.peak+usualOther)/2
+		heapResident := r.peak + grown(r.peak)
 		sum += w * max(p.PeakBytes-heapResident, leastOther)
 		beside += w * (p.PeakBytes - heapResident)
 		heap += w * r.peak
@@ -153,11 +157,9 @@ func (m *Model) fitMemory() {
 	}
 }
 
-// other is what counts to a GOMEMLIMIT beside the objects of the heap, in bytes.
-func (m *Model) other(limit float64) float64 { return max(m.beyond+grown(limit), mib) }
-
-// grown is by how much what is not of the heap's objects exceeds that of someLimit.
-func grown(all float64) float64 { return doublingBeyond * math.Log2(max(all, mib)/someLimit) }
+// grown is how much more is resident beside a heap of so many bytes than beside one of
+// 24 MiB.
+func grown(heap float64) float64 { return doublingResident * math.Log2((heap+usualOther)/(32*mib)) }
 
 func (m *Model) doubt() {
 	cycles, heap := 0, 0.0

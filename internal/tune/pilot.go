@@ -35,6 +35,16 @@ type Pilot struct {
 // weight is how much the pilot counts.
 func (p *Pilot) weight() float64 { return min(float64(p.Cycles), 20) }
 
+// mostLive is how much was reachable at most, in bytes.
+func (p *Pilot) mostLive() (most float64) {
+	for _, t := range p.streams {
+		for _, at := range t.points {
+			most = max(most, at.live)
+		}
+	}
+	return most
+}
+
 // A trajectory is the life of one process in terms of what it allocated, not
 // of time: how much was live when how much had been allocated. It does not
 // depend on the collector's settings, so one run at any setting gives it.
