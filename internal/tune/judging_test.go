@@ -334,7 +334,7 @@ func judgedTable(t *testing.T, dir string) string {
 // judgedMean is what all programs say together in a condition.
 func judgedMean(under string, all []judged) string {
 	sum := judged{Under: under}
-	close, most, n := 0, 0, float64(len(all))
+	close, fresh, most, n := 0, 0, 0, float64(len(all))
 	for _, j := range all {
 		for _, v := range [][2]*float64{{&sum.CPU, &j.CPU}, {&sum.Twice, &j.Twice}, {&sum.Peak, &j.Peak}, {&sum.Share, &j.Share}, {&sum.HeldCPU, &j.HeldCPU},
 			{&sum.HeldPeak, &j.HeldPeak}, {&sum.HeldGC, &j.HeldGC}, {&sum.Abstained, &j.Abstained}} {
@@ -343,11 +343,14 @@ func judgedMean(under string, all []judged) string {
 		if j.Best <= 1.03 {
 			close++
 		}
+		if cmp.Or(j.Fresh.Mid, j.Best) <= 1.03 {
+			fresh++
+		}
 		most = max(most, j.Tuned.Runs)
 	}
 	return fmt.Sprintf("- **%s**, %d programs, means: CPU time off by %.1f %% (measured twice, by %.1f), peak memory by %.1f %%, GC share by %.1f points; held %.0f, "+
-		"%.0f and %.0f %%; abstained %.0f %%. The choice is within 3 %% of the best in %d; at most %d runs.\n", under, len(all), 100*sum.CPU, 100*sum.Twice,
-		100*sum.Peak, 100*sum.Share, 100*sum.HeldCPU, 100*sum.HeldPeak, 100*sum.HeldGC, 100*sum.Abstained, close, most)
+		"%.0f and %.0f %%; abstained %.0f %%. The choice is within 3 %% of the best in %d, and in %d by fresh pairs; at most %d runs.\n", under, len(all), 100*sum.CPU, 100*sum.Twice,
+		100*sum.Peak, 100*sum.Share, 100*sum.HeldCPU, 100*sum.HeldPeak, 100*sum.HeldGC, 100*sum.Abstained, close, fresh, most)
 }
 
 // TestJudge judges a model of a simulated program by points of its own.

@@ -95,11 +95,10 @@ const (
 )
 
 // What is known of factors before any run, of how they change with each doubling away
-// from the baseline, of the MiB that a run occupies beyond what a limit counts (code is
-// resident too), and of what waiting adds.
+// from the baseline, and of what waiting adds.
 var (
 	gcPriors     = [terms]prior{{0, 0.5}, {-0.05, 0.04}, {}, {0, 0.3}}
-	memoryPriors = [terms]prior{{0, 0.06}, {0, 0.02}, {2, 2}, {}}
+	memoryPriors = [terms]prior{{0, 0.06}, {0, 0.02}, {}, {}}
 )
 
 // resident is the memory that a replay says a run occupies, in bytes.
@@ -134,12 +133,10 @@ func (m *Model) seconds(r *replay) Interval {
 func (m *Model) askPeak(r *replay, limit int64, waiting float64) sample {
 	is := m.resident(r)
 	noise := math.Hypot(memoryNoise, math.Hypot(heapOverhead*r.peakSpread, mib/2)/is)
-	if limit > 0 && is > binding*float64(limit) {
-		s := m.question(r, is, m.resident(&m.first), 0, peakError, noise)
-		s.x[2] = mib / is
-		return s
+	if limit == 0 || is <= binding*float64(limit) {
+		noise = math.Hypot(noise, outgrowing*waiting)
 	}
-	return m.question(r, is, m.resident(&m.first), 0, peakError, math.Hypot(noise, outgrowing*waiting))
+	return m.question(r, is, m.resident(&m.first), 0, peakError, noise)
 }
 
 // binding is the share of a limit from which on memory is what the limit says.

@@ -205,13 +205,13 @@ func TestScans(t *testing.T) {
 // the first, and the second judged them once. Bars are errors, and the share of points
 // without a prediction: what is wanted, and of the second half what was reached, a little above.
 type half struct {
-	names                       []string
-	cpu, peak, share, abstained float64
+	names                 []string
+	cpu, share, abstained float64
 }
 
 var halves = []half{
-	{[]string{"cue", "invoice", "regions", "routes", "schema", "shelf"}, 0.05, 0.06, 0.02, 0.15},
-	{[]string{"gofmt", "query", "repository", "rules", "search", "statements"}, 0.06, 0.065, 0.035, 0.165},
+	{[]string{"cue", "invoice", "regions", "routes", "schema", "shelf"}, 0.05, 0.02, 0.15},
+	{[]string{"gofmt", "query", "repository", "rules", "search", "statements"}, 0.055, 0.035, 0.165},
 }
 
 // TestIntervalsOfRecords tunes by recorded runs of the settings among which tune chooses,
@@ -242,7 +242,7 @@ func (h half) judge(t *testing.T, suffix string, outside float64) {
 			abstained.add(j.Abstained)
 		}
 	}
-	for name, bar := range map[string][2]float64{"CPU": {cpu.mean(), h.cpu}, "peak": {peak.mean(), h.peak},
+	for name, bar := range map[string][2]float64{"CPU": {cpu.mean(), h.cpu}, "peak": {peak.mean(), 0.06},
 		"GC share": {share.mean(), h.share}, "CPU not held": {1 - cpuHeld.mean(), outside},
 		"peak not held": {1 - peakHeld.mean(), outside}, "GC share not held": {1 - shareHeld.mean(), outside},
 		"abstained": {abstained.mean(), h.abstained}} {
