@@ -126,7 +126,7 @@ func (r *Answer) open(c *Choice) string {
 	if rounds := c.decisive(r.Tolerance, c.gain(objective).Pairs); rounds <= manyRounds {
 		says += fmt.Sprintf("about --rounds %d may tell", rounds)
 	} else {
-		says += fmt.Sprintf("here more than --rounds %d would have to tell", manyRounds)
+		says += fmt.Sprintf("it would take more than --rounds %d", manyRounds)
 	}
 	if r.Waiting > muchWaiting {
 		return says + ", fewer on a quieter machine"

@@ -76,8 +76,8 @@ func TestOpenAnswer(t *testing.T) {
 	const tail = "; proven besides, least memory: set GOGC=50: 20 % less memory [18, 22], 1 % more CPU time [0, 2]"
 	for want, got := range map[string]string{
 		// The interval reaches 8 points to either side, of which 2 would prove and none exclude.
-		head + "2 % less CPU time [-6, 10] by 9 paired rounds; up to 10 % may be saved; here more than --rounds 100 would have " +
-			"to tell, fewer on a quieter machine" + tail: of(0.98, 0.9, 1.06, 0.5),
+		head + "2 % less CPU time [-6, 10] by 9 paired rounds; up to 10 % may be saved; it would take more than --rounds " +
+			"100, fewer on a quieter machine" + tail: of(0.98, 0.9, 1.06, 0.5),
 		// 9 points, where 6 would prove: (9/6)² times 9 rounds.
 		head + "6 % less CPU time [-3, 15] by 9 paired rounds; up to 15 % may be saved; about --rounds 21 may tell, fewer " +
 			"where a run does more" + tail: of(0.94, 0.85, 1.03, 0),
