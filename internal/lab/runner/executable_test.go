@@ -10,11 +10,12 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestOtherCollector builds the binary with the collector that this test
-// binary does not have, and asks it.
-func TestOtherCollector(t *testing.T) {
+// TestOtherBuilds builds a child with another release of Go, and one with the
+// collector that this test binary does not have, and asks them. The second does not
+// measure: Go compiles all that it imports again for an experiment.
+func TestOtherBuilds(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
-		t.Skip("builds a binary, and keeps it where XDG_CACHE_HOME says")
+		t.Skip("builds binaries, and keeps them where XDG_CACHE_HOME says")
 	}
 	goTool, err := exec.LookPath("go")
 	if err != nil {
@@ -29,21 +30,36 @@ func TestOtherCollector(t *testing.T) {
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	defer func(of string) { command = of }(command)
-	command = "./internal/lab/runner/testdata/isobar"
+	own, _ := goVersion(runtime.Version())
+	release := "1.27.4"
+	if own == "go"+release {
+		release = "1.26.8"
+	}
 	other := map[string]string{"greentea": "classic", "classic": "greentea"}[ownCollector()]
-	c := testCell("strategies")
-	c.Params = map[string]string{"duration": "20ms"}
-	c.Collector = other
-	rec := run(t, c)
-	if rec.Err != nil || strings.Contains(rec.Experiments, "nogreenteagc") != (other == "classic") {
-		t.Errorf("the child for %s has experiments %q, %v", other, rec.Experiments, rec.Err)
-	}
-	if again, err := Executable(t.Context(), cell.Build{Collector: other}, testWriter{t}); err != nil || !strings.Contains(again, other) {
-		t.Errorf("from the cache: %q, %v", again, err)
-	}
-	c.Collector = ownCollector()
-	if own := run(t, c); own.Experiments == rec.Experiments {
-		t.Errorf("both have experiments %q", own.Experiments)
+	for _, tc := range []struct {
+		program string
+		build   cell.Build
+		is      func(cell.Record) bool
+	}{
+		{"measures/isobar", cell.Build{Go: release}, func(rec cell.Record) bool { return rec.GoVersion == "go"+release }},
+		{"answers/isobar", cell.Build{Collector: other}, func(rec cell.Record) bool {
+			return rec.GoVersion == own && strings.Contains(rec.Experiments, "nogreenteagc") == (other == "classic")
+		}},
+	} {
+		command = "./internal/lab/runner/testdata/" + tc.program
+		c := testCell("strategies")
+		c.Params = map[string]string{"duration": "20ms"}
+		c.Go, c.Collector = tc.build.Go, tc.build.Collector
+		if rec := run(t, c); rec.Err != nil || !tc.is(rec) {
+			t.Errorf("the child for %s is of %s with experiments %q, %v", tc.build, rec.GoVersion, rec.Experiments, rec.Err)
+		}
+		if again, err := Executable(t.Context(), tc.build, testWriter{t}); err != nil || !strings.Contains(again, tc.build.String()) {
+			t.Errorf("from the cache: %q, %v", again, err)
+		}
+		c.Go, c.Collector = "", ownCollector()
+		if rec := run(t, c); rec.Err != nil || tc.is(rec) {
+			t.Errorf("the own binary is of %s with experiments %q, %v", rec.GoVersion, rec.Experiments, rec.Err)
+		}
 	}
 }
 

@@ -1,5 +1,4 @@
-// Command isobar is the part of the command that measures a cell: enough to build with another collector, in a
-// third of the time.
+// Command isobar is the part of the command that measures a cell.
 package main
 
 import (
