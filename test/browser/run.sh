@@ -40,8 +40,9 @@ fi
 
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
+(cd ../.. && "${GO:-go}" build -o "$pages/" ./cmd/isobar ./internal/show/sample)
 for kind in study hostile empty failed tune; do
-	(cd ../.. && "${GO:-go}" run ./internal/show/sample -kind "$kind" "$pages/$kind.html")
+	"$pages/sample" -kind "$kind" "$pages/$kind.html"
 done
 (cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -vet=off -ldflags=-w -count=1 -run 'TestPage$' ./internal/advice >/dev/null)
 (cd ../.. && ISOBAR_HEAP_PAGE=$pages/heap.html "${GO:-go}" test -vet=off -ldflags=-w -count=1 -run 'TestPage$' ./internal/heap >/dev/null)
@@ -49,7 +50,6 @@ done
 CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs
 
 # The pages over a store, and over none.
-(cd ../.. && "${GO:-go}" build -o "$pages/" ./cmd/isobar ./internal/show/sample)
 (cd ../../examples && "${GO:-go}" build -o "$pages/monitor" ./monitor)
 running=()
 trap 'kill "${running[@]}" 2>/dev/null || true; rm -rf "$pages"' EXIT
