@@ -174,7 +174,8 @@ func follow(t *testing.T, tree, line string) string {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = tree
 	// -trimpath would build the standard library and all dependencies once more.
-	cmd.Env = append(os.Environ(), "GOFLAGS=-vet=off", "GOWORK=off", "ISOBAR_STORE="+filepath.Join(tree, "runs.db"))
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -vet=off -ldflags=-w", "GOWORK=off",
+		"ISOBAR_STORE="+filepath.Join(tree, "runs.db"))
 	out, err := cmd.CombinedOutput()
 	if err == nil && file != "" {
 		err = os.WriteFile(filepath.Join(tree, file), out, 0o644)
