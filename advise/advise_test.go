@@ -1,7 +1,6 @@
 package advise
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -19,11 +18,6 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
-
-// failures are what analysistest has to say.
-type failures []string
-
-func (f *failures) Errorf(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
 
 // TestGolden runs every check on the packages of its testdata: before holds
 // code to flag, after the same code mended, whennot what looks alike and must
@@ -52,45 +46,32 @@ func TestGolden(t *testing.T) {
 	for _, dir := range imported {
 		link(dir, filepath.Base(dir))
 	}
-	alike := map[bool][]*check.Check{}
-	for _, c := range All() {
-		c.ReportAll(true)
-		defer c.ReportAll(false)
-		link(filepath.Join(c.Name, "testdata", "src"), c.Name)
-		alike[c.Lifetimes] = append(alike[c.Lifetimes], c)
-	}
-	var all failures
-	for _, checks := range alike {
-		analyzeOwn(&all, gopath, checks)
-	}
+	alike := map[bool][]*check.Check{} // those that -run selects
 	for _, c := range All() {
 		t.Run(c.Name, func(t *testing.T) {
-			all = slices.DeleteFunc(all, func(failure string) bool {
-				mine := strings.Contains("/"+failure, "/"+c.Name+"/")
-				if mine {
-					t.Error(failure)
-				}
-				return mine
-			})
 			for _, pkg := range []string{"before", "after", "whennot"} {
 				wants := count(t, filepath.Join(c.Name, "testdata", "src", pkg), "want `")
 				if (pkg == "before") != (wants > 0) {
 					t.Errorf("%s has %d expectations", pkg, wants)
 				}
 			}
+			link(filepath.Join(c.Name, "testdata", "src"), c.Name)
+			alike[c.Lifetimes] = append(alike[c.Lifetimes], c)
 		})
 	}
-	if len(all) > 0 {
-		t.Error(strings.Join(all, "\n"))
+	for _, checks := range alike {
+		analyzeOwn(t, gopath, checks)
 	}
 }
 
 // analyzeOwn runs checks that require the same, each on its own testdata. All of it
 // is loaded at once: whoever loads a package has what it imports of the standard
 // library checked again.
-func analyzeOwn(f *failures, gopath string, checks []*check.Check) {
+func analyzeOwn(t *testing.T, gopath string, checks []*check.Check) {
 	var packages []string
 	for _, c := range checks {
+		c.ReportAll(true)
+		defer c.ReportAll(false)
 		packages = append(packages, c.Name+"/before", c.Name+"/after", c.Name+"/whennot")
 	}
 	own := &analysis.Analyzer{Name: "own", Doc: "runs the check that a package is testdata of",
@@ -102,8 +83,8 @@ func analyzeOwn(f *failures, gopath string, checks []*check.Check) {
 			return pass.Analyzer.Run(&pass)
 		}}
 	// Tests of a package count as a package.
-	if got := analysistest.RunWithSuggestedFixes(f, gopath, own, packages...); len(got) < len(packages) {
-		f.Errorf("%d packages analyzed, want %d at least", len(got), len(packages))
+	if got := analysistest.RunWithSuggestedFixes(t, gopath, own, packages...); len(got) < len(packages) {
+		t.Errorf("%d packages analyzed, want %d at least", len(got), len(packages))
 	}
 }
 
