@@ -31,7 +31,6 @@ type lawSample struct {
 	gc, mutator float64       // CPU seconds since then
 	live, roots int64
 	overhead    int64
-	surge       float64 // bytes allocated during one mark phase that was not expected to be live
 }
 
 type lawState struct {
@@ -58,22 +57,15 @@ func (l law) cap(share, live float64, s lawSample) float64 {
 	return 100 * (share*float64(l.budget) - float64(s.overhead) - live) / max(live+float64(s.roots), policy.leastLive)
 }
 
-// room is the cap to plan with. Even if everything allocated until the next
-// collection turned out to be live, what is allocated while that is marked
-// would still fit.
-//
-// The runtime paces a collection for the live heap that it expects, L. It starts
-// at T, when a share r of the way from L to the goal is left. If it finds more
-// live than L, it moves its goal so that allocation continues at the same pace:
-// to T + r·way·T/L, with no regard to the limit. With g = GOGC/100 that is
-// L·(1 + g + r(1-r)·g²), which cap c = g + r(1-r)·g² allows.
+// room is the cap to plan with. What is allocated while a full heap is marked
+// still fits if all of that heap turns out to be live, which the runtime does
+// not expect, and so does what it then lets the next heap grow by.
 func (l law) room(live float64, s lawSample) float64 {
-	c := l.cap(policy.reserve, live, s) / 100
 	if l.budget == 0 {
-		return 100 * c
+		return policy.maxPercent
 	}
-	q := policy.headStart * (1 - policy.headStart)
-	return 100 * min(c/(1+s.surge), (math.Sqrt(max(0, 1+4*q*c))-1)/(2*q))
+	most := (policy.reserve*float64(l.budget) - float64(s.overhead)) / policy.overrun
+	return 100 * (most - live) / (1 + policy.surge) / max(live+float64(s.roots), policy.leastLive)
 }
 
 func (l law) start(percent int) lawState {

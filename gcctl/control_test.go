@@ -39,6 +39,7 @@ func testShed(t *testing.T, mode Mode) {
 		t.Error("asked to shed load without need")
 	}
 	live, grownAt = 560*mb, f.cycles
+	f.held, f.heap = live, live
 	f.mu.Unlock()
 	time.Sleep(20 * time.Second)
 	st := c.Stats()

@@ -7,40 +7,48 @@ import (
 )
 
 // fake simulates a garbage collector on the clock of a synctest bubble. A
-// program on one of two CPUs allocates at a rate, some of that stays live, and
-// a collection costs CPU time per live byte. Reading it advances it.
+// program on one of two CPUs allocates at a rate, what it allocates stays live
+// up to a bound, and a collection costs CPU time per live byte. It is paced as
+// in mgcpacer.go. Reading it advances it.
 type fake struct {
-	mu      sync.Mutex
-	began   time.Time
-	at      time.Duration
-	live    func(time.Duration) float64 // bytes that are really live
-	rate    func(time.Duration) float64 // bytes a second
-	noise   *rand.Rand                  // nil for none
-	perByte float64                     // CPU seconds of a collection
+	mu       sync.Mutex
+	began    time.Time
+	at       time.Duration
+	live     func(time.Duration) float64 // bytes that the program keeps
+	rate     func(time.Duration) float64 // bytes a second
+	noise    *rand.Rand                  // nil for none
+	perByte  float64                     // CPU seconds of a collection
+	counts   float64                     // scan work for each byte marked; an allocated one counts 1
+	late     func() time.Duration        // how long a reader waits for a CPU; nil for none
+	overhead float64                     // memory without objects
 
 	percent           int
 	limit             int64
 	cycles, automatic uint64
 	heap, marked      float64
+	held              float64 // bytes that the program keeps now
 	allocs            float64
 	marking           bool
 	forced            bool
-	left, black       float64 // in the mark phase: CPU seconds left, bytes allocated so far
 	gc, total, idle   float64
 	seenGC            [3]float64 // gc, total, idle at the end of the last cycle
 	peak              float64
 	collects, sets    int
 	lastStart         time.Duration
-}
 
-const fakeOverhead = 16 << 20
+	left, black float64 // in the mark phase: bytes left, bytes allocated so far
+	triggered   float64 // heap at its start
+	work, scan  float64 // scan work done, and counted by allocation before it
+	expected    float64 // scan work of the phase before
+	credit      float64 // bytes that the program may allocate without marking
+}
 
 func constant(x float64) func(time.Duration) float64 { return func(time.Duration) float64 { return x } }
 
 func newFake(live, rate float64) *fake {
 	return &fake{
-		began: time.Now(), live: constant(live), rate: constant(rate), perByte: 1e-9,
-		percent: 100, limit: 1<<63 - 1, heap: live, marked: live, allocs: live,
+		began: time.Now(), live: constant(live), rate: constant(rate), perByte: 1e-9, counts: 1, overhead: 16 * mb,
+		percent: 100, limit: 1<<63 - 1, heap: live, marked: live, held: live, allocs: live, scan: live, expected: live,
 	}
 }
 
@@ -48,8 +56,27 @@ func (f *fake) goal() float64 {
 	goal := 1e18
 	if f.percent >= 0 {
 		goal = max(policy.minHeap*float64(f.percent)/100, f.marked*(1+float64(f.percent)/100))
+		if f.marking {
+			goal = max(goal, f.triggered+64<<10)
+		}
 	}
-	return min(goal, 0.97*(float64(f.limit)-fakeOverhead))
+	limit := float64(f.limit)
+	return min(goal, max(f.marked, 0.97*(limit-f.overhead-max(0, f.heap+f.overhead-limit))))
+}
+
+// assist returns how much scan work the program does for each byte.
+func (f *fake) assist() float64 {
+	goal, expected := f.goal(), f.expected
+	if f.work > expected {
+		most := goal * (1 + float64(max(f.percent, 0))/100)
+		goal = min((goal-f.triggered)/expected*f.scan+f.triggered, most)
+		expected = f.scan
+	}
+	if f.heap > goal {
+		goal *= 1.1
+		expected = f.scan
+	}
+	return max(expected-f.work, 1000) / max(goal-f.heap, 1)
 }
 
 func (f *fake) advance() {
@@ -60,43 +87,62 @@ func (f *fake) advance() {
 }
 
 func (f *fake) step(dt float64) {
-	speed, live := 1.0, f.live(f.at)
+	rate := f.rate(f.at)
 	if f.noise != nil {
-		speed += 0.5 * (f.noise.Float64() - 0.5)
-		live *= 1 + 0.1*(f.noise.Float64()-0.5)
+		rate *= 1 + 0.5*(f.noise.Float64()-0.5)
 	}
+	grown := rate * dt
 	f.total += 2 * dt
 	if f.marking {
-		speed /= 2
-		if room := max(0, f.goal()-f.heap) * dt / max(f.left, dt) / (f.rate(f.at)*dt + 1); room < speed { // allocation assists
-			speed = room
-		}
-		f.left -= dt * (1.5 - speed)
-		f.gc += dt * (1.5 - speed)
+		grown = f.mark(rate, dt)
 	} else {
 		f.idle += dt
 	}
-	grown := speed * f.rate(f.at) * dt
 	f.heap += grown
 	f.allocs += grown
-	if f.heap < live { // live bytes were allocated
-		f.allocs += live - f.heap
-		f.heap = live
-	}
-	f.peak = max(f.peak, f.heap+fakeOverhead)
+	f.scan += grown
+	f.held = min(f.live(f.at), f.held+grown)
+	f.peak = max(f.peak, f.heap+f.overhead)
 	switch {
 	case f.marking:
 		if f.black += grown; f.left <= 0 {
-			f.finish(live)
+			f.finish()
 		}
 	case f.forced || f.heap >= f.marked+0.9*(f.goal()-f.marked):
-		f.marking, f.left, f.black, f.lastStart = true, live*f.perByte, 0, f.at
+		f.marking, f.left, f.black, f.lastStart = true, f.held, 0, f.at
+		f.triggered, f.work, f.credit = f.heap, 0, 0
 	}
 }
 
-func (f *fake) finish(live float64) {
-	f.marked = live + f.black
+// mark marks for a moment and returns the bytes allocated meanwhile. One CPU
+// marks anyway. The program runs at half speed, and marks before it allocates
+// what neither that pays for nor credit.
+func (f *fake) mark(rate, dt float64) float64 {
+	ratio, paid := f.assist(), f.counts*dt/f.perByte
+	own := ratio * f.perByte / f.counts // seconds for each byte
+	grown := min(rate*dt/2, (dt+paid*f.perByte/f.counts)/(2/(rate+1)+own))
+	if f.credit > 0 {
+		grown = rate * dt / 2
+		f.credit -= grown
+	} else {
+		f.credit += max(0, 64<<10/ratio-grown) // at least that much work at a time
+	}
+	spent := dt * (1.5 - grown/(rate*dt+1))
+	f.gc += spent
+	f.left -= spent / f.perByte
+	f.work += f.counts * spent / f.perByte
+	f.scan -= grown // is not counted while marking
+	return grown
+}
+
+func (f *fake) finish() {
+	f.held = min(f.live(f.at), f.held)
+	f.marked = min(f.heap, f.held+f.black)
+	if f.noise != nil {
+		f.marked = min(f.heap, f.marked*(1+0.1*(f.noise.Float64()-0.5)))
+	}
 	f.heap = f.marked
+	f.expected, f.scan = f.work, f.work
 	f.marking = false
 	f.cycles++
 	if !f.forced {
@@ -106,7 +152,21 @@ func (f *fake) finish(live float64) {
 	f.seenGC = [3]float64{f.gc, f.total, f.idle}
 }
 
+// wait waits for a CPU, which there is when the world starts again after a
+// collection.
+func (f *fake) wait(most time.Duration) {
+	_, _, cycles, _ := f.state()
+	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(500 * time.Microsecond) {
+		if _, _, now, _ := f.state(); now != cycles {
+			return
+		}
+	}
+}
+
 func (f *fake) read(s *sample) {
+	if f.late != nil {
+		f.wait(f.late())
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.advance()
@@ -116,7 +176,7 @@ func (f *fake) read(s *sample) {
 	}
 	*s = sample{
 		cycles: f.cycles, pauses: pauses, automatic: f.automatic, heap: int64(f.heap), live: int64(f.marked), goal: int64(f.goal()),
-		stacks: 1 << 16, globals: 1 << 16, allocs: int64(f.allocs), total: int64(f.heap) + fakeOverhead,
+		stacks: 1 << 16, globals: 1 << 16, allocs: int64(f.allocs), total: int64(f.heap + f.overhead),
 		percent: f.percent, limit: f.limit, gcCPU: f.seenGC[0], totalCPU: f.seenGC[1], idleCPU: f.seenGC[2],
 	}
 }
@@ -154,6 +214,10 @@ func (f *fake) setLimit(n int64) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.advance()
+	if f.late != nil { // the program goes on between a look and what follows from it
+		f.step(500e-6)
+		f.at += 500 * time.Microsecond
+	}
 	was := f.limit
 	f.limit = n
 	return was

@@ -19,10 +19,12 @@ func (l *loop) poll() {
 	elapsed := (l.now - l.readAt).Seconds()
 	l.readAt = l.now
 	l.least = min(l.least, l.s.overhead())
-	l.watchMarking()
-	if way := l.s.goal - l.s.live; way > 0 && l.s.cycles == before.cycles {
-		l.passed = max(l.passed, float64(l.s.heap-l.s.goal)/float64(way))
+	if l.s.cycles != before.cycles {
+		l.lowest = l.s.goal
 	}
+	l.lowest = min(l.lowest, l.s.goal)
+	was := l.marking
+	l.watchMarking()
 	l.noticeForeign()
 	if elapsed > 0 && l.counters.Polls > 1 {
 		rate := float64(l.s.allocs-before.allocs) / elapsed
@@ -32,6 +34,7 @@ func (l *loop) poll() {
 	if cycles := int(l.s.cycles - l.last.cycles); cycles > 0 {
 		l.cyclesEnded(cycles)
 	}
+	l.brake(&before, was)
 }
 
 func (l *loop) cyclesEnded(cycles int) {
@@ -39,7 +42,6 @@ func (l *loop) cyclesEnded(cycles int) {
 	ls := lawSample{
 		at: l.now, cycles: cycles, gc: gc, mutator: l.s.usedCPU() - l.last.usedCPU() - gc,
 		live: l.s.live, roots: l.s.stacks + l.s.globals, overhead: l.fullOverhead(cycles),
-		surge: max(policy.surgeCost*l.rate*l.perByte, policy.leastSurge, l.passed),
 	}
 	l.filling = float64(ls.live) > policy.growing*float64(l.last.live)
 	if ls.gc > 0 && ls.mutator > 0 {
@@ -59,7 +61,6 @@ func (l *loop) cyclesEnded(cycles int) {
 			l.counters.PercentChanges++
 		}
 	}
-	l.passed *= math.Pow(1-policy.fading, float64(cycles))
 	l.learn(cycles)
 	l.last, l.cycleAt = l.s, l.now
 	l.alarm(ls)
@@ -67,32 +68,50 @@ func (l *loop) cyclesEnded(cycles int) {
 
 // watchMarking detects whether a collection is running. The runtime starts none
 // before the heap is most of the way to its goal, so pauses counted until then
-// beyond two per collection are normal.
+// beyond two per collection are normal. What counts is the lowest goal since the
+// last collection: one that began under the brake goes on under a higher goal.
 func (l *loop) watchMarking() {
 	over := int64(l.s.pauses) - 2*int64(l.s.cycles)
-	way := float64(l.s.goal - l.s.live)
+	way := float64(l.lowest - l.s.live)
 	if !l.running && float64(l.s.heap-l.s.live) < policy.noneBefore*way && way > policy.leastWay*float64(l.s.live) {
 		l.extra = over
 	}
 	l.marking = over > l.extra
-	l.brake()
 }
 
 // brake lowers the limit while a collection is marking that may pass the
-// budget: it has passed its goal, or the live heap is filling and what may be
-// allocated meanwhile does not fit. The runtime then makes whoever allocates mark
-// first. It does so by itself only while it knows how much there is left to mark,
-// and it knows that of a live heap that stays as it was.
-func (l *loop) brake() {
-	if !l.marking || l.adopted.mode != Adaptive || l.budget == 0 {
-		l.braking = 0
+// budget: a byte more for each byte of the heap does not fit, and the heap has
+// passed its goal or is filling. The runtime then makes whoever allocates mark
+// first. By itself it does so only while it knows how much there is left to
+// mark, and it knows that of a live heap that stays as it was. Once it has
+// counted as much it lets everybody allocate, and no brake takes that back.
+//
+// A collection that ends under the brake leaves a goal that the heap has already
+// reached, so that the next one begins at once. It finds live all that was
+// allocated during the one before, of which the runtime knows nothing, and no
+// limit keeps it from growing the heap by a tenth. A limit for that much does so
+// and lets the heap rest afterwards; without it one such collection follows
+// another, up to the budget and beyond.
+func (l *loop) brake(before *sample, wasMarking bool) {
+	if l.adopted.mode != Adaptive || l.budget == 0 {
+		l.braking, l.stopped = 0, false
 		return
 	}
-	heap := float64(l.s.heap)
-	worst := heap + policy.unpaced*(heap-float64(l.s.live)) + float64(l.s.overhead())
-	if l.braking == 0 && (l.s.heap > l.s.goal || l.filling && worst > policy.reserve*float64(l.budget)) {
+	heap, live, overhead := float64(l.s.heap), float64(l.s.live), float64(l.s.overhead())
+	near := 2*heap+overhead > policy.reserve*float64(l.budget)
+	ended, start := l.s.cycles != before.cycles, float64(before.heap)
+	if ended {
+		start = live
+	}
+	began := l.marking && (ended || !wasMarking)
+	switch {
+	case near && (ended && l.stopped || began && start < policy.overrun*live):
+		l.braking, l.stopped = int64(policy.overrun*live+overhead), false
+	case ended || !l.marking:
+		l.braking, l.stopped = 0, false
+	case l.braking == 0 && near && (l.s.heap > l.s.goal || l.filling):
 		// The runtime takes what exceeds the limit off its goal, once more.
-		l.braking = int64(policy.brake*heap+float64(l.s.memory()+l.s.overhead())) / 2
+		l.braking, l.stopped = int64(policy.brake*heap+float64(l.s.memory())+overhead)/2, true
 	}
 }
 

@@ -36,7 +36,6 @@ type loop struct {
 	last     sample        // at the last collection
 	cycleAt  time.Duration // when its end was noticed
 	liveRate float64       // growth of the live heap, bytes a second
-	passed   float64       // how far heaps passed their goal, in ways from live heap to goal; the largest, fading
 	overhead float64       // of a full heap: the lowest seen, fading
 	least    int64         // since the last collection
 	gcCPU    float64
@@ -46,6 +45,8 @@ type loop struct {
 
 	filling bool  // the last collection found much more live than the one before
 	braking int64 // limit while a collection that may pass the budget is marking; 0 for none
+	stopped bool  // that limit lets nobody allocate who has not marked
+	lowest  int64 // goal since the last collection
 	marking bool  // a collection was running at the last look, no matter who started it
 	extra   int64 // pauses beyond two per collection with none running: some stop the world more often
 
@@ -97,7 +98,7 @@ func (l *loop) begin() error {
 	} else if l.cfg.Mode == Off {
 		return fmt.Errorf("gcctl: Start: %w", errUnlimited)
 	}
-	l.last = l.s
+	l.last, l.lowest = l.s, l.s.goal
 	l.least = l.s.overhead()
 	l.overhead = float64(l.least)
 	l.extra = int64(l.s.pauses) - 2*int64(l.s.cycles)

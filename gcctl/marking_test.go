@@ -104,6 +104,7 @@ func TestBrakes(t *testing.T) {
 	}{
 		"within":              {Adaptive, 300 * mb, 340 * mb, false, false},
 		"passed its goal":     {Adaptive, 341 * mb, 340 * mb, false, true},
+		"far from the budget": {Adaptive, 201 * mb, 200 * mb, false, false},
 		"may end within":      {Adaptive, 200 * mb, 340 * mb, true, false},
 		"may pass the budget": {Adaptive, 330 * mb, 340 * mb, true, true},
 		"not ours to set":     {Percent(300), 341 * mb, 340 * mb, false, false},
@@ -111,8 +112,9 @@ func TestBrakes(t *testing.T) {
 		l := loop{budget: budget, filling: test.filling, marking: true, st: lawState{percent: 300}}
 		l.adopted.mode = test.mode
 		l.s = sample{heap: test.heap, live: 80 * mb, goal: test.goal, total: test.heap + 15*mb}
+		last := l.s
 		before := l.desired()
-		l.brake()
+		l.brake(&last, true)
 		during := l.desired()
 		if got := during.limit < before.limit; got != test.want {
 			t.Errorf("%s: limit %d MB, before %d", name, during.limit/mb, before.limit/mb)
@@ -122,8 +124,52 @@ func TestBrakes(t *testing.T) {
 			t.Errorf("%s: a goal of %d MB leaves room above a heap of %d", name, goal/mb, test.heap/mb)
 		}
 		l.marking = false
-		if l.brake(); l.desired() != before {
+		if l.brake(&last, true); l.desired() != before {
 			t.Errorf("%s: %+v after the collection, want %+v", name, l.desired(), before)
 		}
+	}
+}
+
+// TestBrakesNextCollection: one that begins at once, after one under the brake
+// or for another reason, leaves a tenth above the live heap, and no more.
+func TestBrakesNextCollection(t *testing.T) {
+	for name, test := range map[string]struct {
+		stopped, marking bool
+		heap, live       int64
+		want             bool
+	}{
+		"not seen yet":              {true, false, 400 * mb, 400 * mb, true},
+		"seen":                      {true, true, 410 * mb, 400 * mb, true},
+		"without a brake":           {false, true, 410 * mb, 400 * mb, true},
+		"none":                      {false, false, 400 * mb, 400 * mb, false},
+		"far from the budget":       {true, true, 110 * mb, 100 * mb, false},
+		"began when it had to":      {false, true, 450 * mb, 400 * mb, false},
+		"after one under the brake": {true, true, 450 * mb, 400 * mb, true},
+	} {
+		l := loop{budget: 600 * mb, stopped: test.stopped, marking: test.marking, st: lawState{percent: 30}}
+		l.adopted.mode = Adaptive
+		last := sample{cycles: 7, heap: test.heap, live: test.live, goal: 520 * mb}
+		l.s = last
+		if test.stopped || test.heap == 410*mb { // it has ended since the last look
+			last.cycles--
+		}
+		calm := l.desired().limit
+		l.brake(&last, test.stopped)
+		if got := l.desired().limit < calm; got != test.want {
+			t.Errorf("%s: limit %d MB, want it lower: %v", name, l.desired().limit/mb, test.want)
+		}
+		if tenth := int64(policy.overrun * float64(test.live)); test.want && l.desired().limit != tenth {
+			t.Errorf("%s: limit %d MB, want %d", name, l.desired().limit/mb, tenth/mb)
+		}
+	}
+}
+
+// TestMarkingSurvivesAHigherGoal: a collection that began under a low limit is
+// seen after that limit has been lifted.
+func TestMarkingSurvivesAHigherGoal(t *testing.T) {
+	l := loop{lowest: 400 * mb}
+	l.s = sample{cycles: 15, pauses: 31, heap: 405 * mb, live: 400 * mb, goal: 480 * mb}
+	if l.watchMarking(); !l.marking {
+		t.Error("taken for a pause that belongs to no collection")
 	}
 }

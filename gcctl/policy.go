@@ -26,10 +26,9 @@ var policy = struct {
 	// Estimates of the runtime.
 	tempo                           time.Duration
 	guess, guessWithin              float64
-	surgeCost, leastSurge           float64
 	leastLive, noneBefore, costRise float64
-	headStart, brake, unpaced       float64
-	overrun, growing, leastWay      float64
+	surge, brake, overrun           float64
+	growing, leastWay               float64
 
 	// When a collection of ours starts.
 	minHeap, leastGain      float64
@@ -136,31 +135,21 @@ var policy = struct {
 	// An estimate from CPU times may differ from the guess by this factor: those
 	// collections shared the CPUs.
 	guessWithin: 10,
-	// Factor on that time while the program allocates: on a quarter of the CPUs
-	// marking takes four times as long, with the program at half speed.
-	surgeCost: 2,
-	// Least share of the way from live heap to goal to keep free for a collection
-	// that finds all of it live: the runtime paces a collection for the live heap
-	// of the last one, and on a busy machine passed its goal by up to 45 % of the
-	// way. Higher costs collections, lower passes the budget when the live heap
-	// jumps.
-	leastSurge: 0.5,
+	// Share of the way from live heap to goal to keep free for a collection that
+	// finds all of it live: the runtime paces a collection for the live heap of the
+	// last one, and on a busy machine passed its goal by up to 45 % of the way.
+	// Higher costs collections, lower passes the budget when the live heap jumps.
+	surge: 0.5,
 	// Least live heap to assume, in bytes: avoids division by almost nothing.
 	leastLive: 1 << 20,
 	// The runtime starts no collection before this share of the way to its goal:
 	// pauses counted until then are no sign of one.
 	noneBefore: 0.5,
-	// Largest share of the way from live heap to goal that the runtime keeps for
-	// marking (minTriggerRatioNum in mgcpacer.go).
-	headStart: 0.3,
 	// Goal to set, as a share of the heap, in a collection that may pass the budget.
 	// The runtime lets a heap pass its goal by a tenth before it lets nobody
 	// allocate who has not marked; lower than that, the next collection would follow
 	// at once.
 	brake: 0.87,
-	// Bytes allocated for each byte marked when the runtime does not pace: with a
-	// quarter of the CPUs marking. Higher brakes collections that would have fitted.
-	unpaced: 1.25,
 	// How far above its goal, or a live heap above that, the runtime lets a heap
 	// grow before it lets nobody allocate who has not marked.
 	overrun: 1.1,
