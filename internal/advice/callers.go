@@ -39,7 +39,8 @@ const callsLimit = 24
 
 // dropped follows some of the results of a function to its callers, and to theirs where one
 // returns them. ok is false where the packages do not name each caller, or one keeps them.
-func (x *explainer) dropped(p *life.Package, fn *ssa.Function, results []result, seen map[string]bool, d *dropped) bool {
+func (x *explainer) dropped(p *life.Package, fn *ssa.Function, results []result, seen map[string]bool,
+	d *dropped) bool {
 	if seen[fn.String()] {
 		return true
 	}

@@ -347,13 +347,16 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 func (k *subject) unmatched() {
 	k.e.Kind, k.e.Verdict, k.e.Remedy = "unknown", Unknown, "no expression of the line allocates"
 	if strings.HasPrefix(k.t.leaf, movesSlice) {
-		k.e.Kind, k.e.What, k.e.Verdict, k.e.Remedy = life.Append.String(), "to a slice that leaves the stack here", Look, unproven
+		k.e.Kind, k.e.What = life.Append.String(), "to a slice that leaves the stack here"
+		k.e.Verdict, k.e.Remedy = Look, unproven
 		return
 	}
 	if k.p == nil {
 		return
 	}
-	calls := matching(sitesAt(k.p, k.c.at), func(s *life.Site) bool { return s.Kind == life.Call && s.From == k.c.at.line })
+	calls := matching(sitesAt(k.p, k.c.at), func(s *life.Site) bool {
+		return s.Kind == life.Call && s.From == k.c.at.line
+	})
 	if len(calls) == 1 {
 		k.e.Kind, k.e.What, k.e.Verdict = life.Call.String(), spelled(k.p, calls[0].Node), Look
 		k.e.Remedy = unproven + "; no other expression of the line allocates: it may be a receiver or parameter that the " +
