@@ -209,6 +209,9 @@ under a budget of 600 MB. A cell is a process under the lab's harness; a program
 loops are processes of the same priority that never sleep: beside them a phase is longer, or the heap would not grow to
 400 MB. Peaks are of resident memory. Throughput is that of isobar to automemlimit, medians, in the three phases.
 
+The AMD EPYC's rows are older than the limit for [collections that begin at
+once](../adr/0025-a-collection-that-begins-at-once.md). Other work ran beside the Intel Xeon's busy loops.
+
 | machine | busy loops | phase | side | in a | runs | above the budget | median peak, MB | largest | throughput |
 | --- | ---: | --- | --- | --- | ---: | ---: | ---: | ---: | --- |
 `
