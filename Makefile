@@ -20,8 +20,8 @@ PLAIN64  := ./arena ./slab ./latency
 # binaries: without DWARF, linking one takes two thirds of the time.
 LINK     := -vet=off -ldflags=-w
 TEST     := test $(LINK) -p 3
-# Others' parsers of manifests need not be fast: without optimization they take a third
-# less to compile. The standard library and our packages are those of the other parts.
+# Others' parsers of manifests need not be fast: without optimization they take a fifth
+# to a third less to compile. Standard library and our packages are those of other parts.
 PARSERS  := '-gcflags=all=-N -l' -gcflags=std= -gcflags=github.com/isobar-go/isobar/...=
 
 SOURCE   := advise|internal/layout
