@@ -2,7 +2,6 @@ package server
 
 import (
 	"net"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -37,16 +36,10 @@ func serveEpoll(l net.Listener) error {
 		if err != nil {
 			return err
 		}
-		raw, err := conn.(*net.TCPConn).SyscallConn()
+		fd, err := detach(conn)
 		if err != nil {
 			return err
 		}
-		fd := -1
-		closed := raw.Control(func(old uintptr) { fd, err = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
-		if closed != nil || err != nil {
-			return os.NewSyscallError("fcntl", err)
-		}
-		conn.Close() // the other descriptor keeps the connection open
 		set := sets[int(next.Add(1))%len(sets)]
 		if err := set.Add(fd, unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(fd)}); err != nil {
 			return err

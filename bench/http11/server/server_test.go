@@ -1,9 +1,10 @@
 // Package server compares servers side by side over loopback: a server runs in a process of its own,
-// the generator in this one, with a fixed number of keep-alive connections.
+// the generator on one thread of this one, with a fixed number of keep-alive connections.
 //
 // The figures are about the server's process: user-ns/req and cpu-ns/req (user
 // and kernel) by getrusage, allocs/op and B/op by its runtime. ns/op and req/s
-// are about both, which share the machine. A request counts when its answer has
+// are about both, which share the machine: client-ns/req is the CPU time that
+// the generator takes of it. A request counts when its answer has
 // arrived whole, with status 200.
 package server
 
@@ -24,7 +25,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,7 +33,6 @@ import (
 const (
 	serverEnv   = "ISOBAR_BENCH_SERVER"
 	connections = 64
-	perRound    = 32 // requests of each connection in a round
 )
 
 func TestMain(m *testing.M) {
@@ -196,50 +195,33 @@ var loads = []struct {
 // connection to the next, by the value of X-Request-Id.
 const varied = "varied"
 
-// A client is one keep-alive connection that knows how long an answer is.
-type client struct {
-	conn  net.Conn
-	batch []byte // depth requests
-	depth int
-	size  int // of an answer
-	buf   []byte
-	id    []byte // eight digits of batch to count up in each request, or nil
-	asked int
-}
-
-// vary makes the client's requests differ.
-func (c *client) vary() {
-	at := bytes.Index(c.batch, []byte("X-Request-Id: ")) + len("X-Request-Id: ")
-	c.id = c.batch[at : at+8]
-}
-
-func dial(addr, request string, depth int) (*client, error) {
-	conn, err := net.Dial("tcp", addr)
+// dial opens a connection, and returns the size of an answer to the request,
+// which it has made once.
+func dial(addr, request string) (conn net.Conn, size int, err error) {
+	conn, err = net.Dial("tcp", addr)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	c := &client{conn: conn, batch: []byte(request), depth: 1, buf: make([]byte, 64<<10)}
-	if c.size, err = c.measure(); err != nil {
-		return nil, err
+	size, err = measure(conn, request)
+	if err != nil {
+		conn.Close()
 	}
-	c.batch = []byte(strings.Repeat(request, depth))
-	c.depth = depth
-	return c, nil
+	return conn, size, err
 }
 
-// measure sends one request and returns the size of its answer.
-func (c *client) measure() (int, error) {
-	if _, err := c.conn.Write(c.batch); err != nil {
+func measure(conn net.Conn, request string) (int, error) {
+	if _, err := io.WriteString(conn, request); err != nil {
 		return 0, err
 	}
+	buf := make([]byte, 4<<10)
 	n := 0
 	for {
-		m, err := c.conn.Read(c.buf[n:])
+		m, err := conn.Read(buf[n:])
 		if err != nil {
 			return 0, err
 		}
 		n += m
-		head, body, ok := bytes.Cut(c.buf[:n], []byte("\r\n\r\n"))
+		head, body, ok := bytes.Cut(buf[:n], []byte("\r\n\r\n"))
 		if !ok {
 			continue
 		}
@@ -247,96 +229,9 @@ func (c *client) measure() (int, error) {
 			return n, nil
 		}
 		if len(body) >= len(answer) {
-			return 0, fmt.Errorf("unexpected answer %q", c.buf[:n])
+			return 0, fmt.Errorf("unexpected answer %q", buf[:n])
 		}
 	}
-}
-
-func (c *client) round() error {
-	for range perRound / c.depth {
-		if c.id != nil {
-			c.asked++
-			for i, n := len(c.id)-1, c.asked; i >= 0; i, n = i-1, n/10 {
-				c.id[i] = byte('0' + n%10)
-			}
-		}
-		if _, err := c.conn.Write(c.batch); err != nil {
-			return err
-		}
-		want := c.size * c.depth
-		n := 0
-		for n < want {
-			m, err := c.conn.Read(c.buf[n:])
-			if err != nil {
-				return err
-			}
-			n += m
-		}
-		for i := 0; i < want; i += c.size {
-			if string(c.buf[i:i+12]) != "HTTP/1.1 200" || string(c.buf[i+c.size-len(answer):i+c.size]) != answer {
-				return fmt.Errorf("unexpected answer %q", c.buf[i:i+c.size])
-			}
-		}
-		if n > want {
-			return fmt.Errorf("%d bytes of answer, want %d", n, want)
-		}
-	}
-	return nil
-}
-
-// BenchmarkServer: an operation is one request.
-func BenchmarkServer(b *testing.B) {
-	for _, load := range loads {
-		for _, name := range names {
-			b.Run(fmt.Sprintf("load=%s/impl=%s", load.name, name), func(b *testing.B) {
-				benchmark(b, name, load.request, load.depth, load.name == varied)
-			})
-		}
-	}
-}
-
-func benchmark(b *testing.B, name, request string, depth int, vary bool) {
-	server := start(b, name)
-	clients := make([]*client, connections)
-	for i := range clients {
-		c, err := dial(server.addr, request, depth)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer c.conn.Close()
-		if vary {
-			c.vary()
-		}
-		clients[i] = c
-	}
-	round := func() {
-		var wg sync.WaitGroup
-		for _, c := range clients {
-			wg.Go(func() {
-				if err := c.round(); err != nil {
-					b.Error(name, err)
-				}
-			})
-		}
-		wg.Wait()
-	}
-	for range 4 { // pools fill, stacks grow; the first benchmark would pay for the generator's, too
-		round()
-	}
-	runtime.GC()
-	before := server.usage(b, "usage")
-	for b.Loop() {
-		round()
-	}
-	elapsed := b.Elapsed()
-	after := server.usage(b, "usage")
-	requests := float64(b.N) * connections * perRound
-	b.ReportMetric(float64(elapsed.Nanoseconds())/requests, "ns/op")
-	b.ReportMetric(requests/elapsed.Seconds(), "req/s")
-	b.ReportMetric(float64(after.User-before.User)/requests, "user-ns/req")
-	b.ReportMetric(float64(after.User+after.System-before.User-before.System)/requests, "cpu-ns/req")
-	b.ReportMetric(float64(after.Allocs-before.Allocs)/requests, "allocs/op")
-	b.ReportMetric(float64(after.Bytes-before.Bytes)/requests, "B/op")
 }
 
 // BenchmarkWrk: the same with wrk as the generator, on one thread, which takes
@@ -357,30 +252,39 @@ func BenchmarkWrk(b *testing.B) {
 				server := start(b, name)
 				before := server.usage(b, "usage")
 				requests := 0
+				var client time.Duration
 				b.ResetTimer()
 				for range b.N {
-					out, err := exec.Command(wrk, "-t1", "-c"+strconv.Itoa(connections), "-d2s", "-s", script, "http://"+server.addr+"/").CombinedOutput()
+					cmd := exec.Command(wrk, "-t1", "-c"+strconv.Itoa(connections), "-d2s", "-s", script, "http://"+server.addr+"/")
+					out, err := cmd.CombinedOutput()
 					m := wrkRequests.FindSubmatch(out)
 					if err != nil || m == nil || bytes.Contains(out, []byte("Non-2xx")) || bytes.Contains(out, []byte("Socket errors")) {
 						b.Fatalf("%s: %v\n%s", name, err, out)
 					}
 					n, _ := strconv.Atoi(string(m[1]))
 					requests += n
+					client += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 				}
 				elapsed := b.Elapsed()
 				after := server.usage(b, "usage")
 				if requests == 0 {
 					b.Fatalf("%s: wrk made no request", name)
 				}
-				b.ReportMetric(float64(elapsed.Nanoseconds())/float64(requests), "ns/op")
-				b.ReportMetric(float64(requests)/elapsed.Seconds(), "req/s")
-				b.ReportMetric(float64(after.User-before.User)/float64(requests), "user-ns/req")
-				b.ReportMetric(float64(after.User+after.System-before.User-before.System)/float64(requests), "cpu-ns/req")
-				b.ReportMetric(float64(after.Allocs-before.Allocs)/float64(requests), "allocs/op")
-				b.ReportMetric(float64(after.Bytes-before.Bytes)/float64(requests), "B/op")
+				report(b, float64(requests), elapsed, before, after, client)
 			})
 		}
 	}
+}
+
+func report(b *testing.B, requests float64, elapsed time.Duration, before, after usage, client time.Duration) {
+	each := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / requests }
+	b.ReportMetric(each(elapsed), "ns/op")
+	b.ReportMetric(requests/elapsed.Seconds(), "req/s")
+	b.ReportMetric(each(after.User-before.User), "user-ns/req")
+	b.ReportMetric(each(after.User+after.System-before.User-before.System), "cpu-ns/req")
+	b.ReportMetric(each(client), "client-ns/req")
+	b.ReportMetric(float64(after.Allocs-before.Allocs)/requests, "allocs/op")
+	b.ReportMetric(float64(after.Bytes-before.Bytes)/requests, "B/op")
 }
 
 var wrkRequests = regexp.MustCompile(`(\d+) requests in`)
@@ -404,11 +308,11 @@ func BenchmarkIdle(b *testing.B) {
 				before := server.usage(b, "gc")
 				conns := make([]net.Conn, 0, count)
 				for range count {
-					c, err := dial(server.addr, postRequest, 1)
+					conn, _, err := dial(server.addr, postRequest)
 					if err != nil {
 						b.Fatal(err)
 					}
-					conns = append(conns, c.conn)
+					conns = append(conns, conn)
 				}
 				time.Sleep(5 * time.Second) // what a server drops when idle
 				after := server.usage(b, "gc")
@@ -421,24 +325,6 @@ func BenchmarkIdle(b *testing.B) {
 				delete(children, name)
 			}
 		})
-	}
-}
-
-// Every server answers every load as it should: the comparison is fair only then.
-func TestServers(t *testing.T) {
-	for _, name := range names {
-		server := start(t, name)
-		for _, load := range loads {
-			c, err := dial(server.addr, load.request, load.depth)
-			if err != nil {
-				t.Fatalf("%s %s: %v", name, load.name, err)
-			}
-			if err := c.round(); err != nil {
-				t.Errorf("%s %s: %v", name, load.name, err)
-			}
-			c.conn.Close()
-		}
-		checkResponse(t, name, server.addr)
 	}
 }
 
