@@ -113,7 +113,7 @@ func (w *wreck) read(t testing.TB, changes []byte) error {
 		}[changes[4]%11]
 	}
 	src := image.Source{Memory: w.memory, Program: w.program}
-	r, err := read(t.Context(), "core", nil, src, Config{FreeBytes: 64 << 20, Strings: true})
+	r, err := read(t.Context(), "core", nil, src, Config{Config: image.Config{FreeBytes: 64 << 20}, Strings: true})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package heap
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -152,5 +151,5 @@ func signed(n int64) string {
 	if n < 0 {
 		return "-" + size(uint64(-n))
 	}
-	return fmt.Sprintf("+%s", size(uint64(n)))
+	return "+" + size(uint64(n))
 }

@@ -159,20 +159,13 @@ func pathOf(path []*Node) string {
 	for i, n := range path {
 		label := n.Label
 		if label == "→" {
-			label = " → " + shortType(n.Type)
+			label = " → " + cmp.Or(n.Type, "unknown")
 		} else if i > 0 && strings.HasPrefix(n.Type, "func ") {
 			label += " → " + n.Type
 		}
 		b.WriteString(label)
 	}
 	return strings.TrimSpace(b.String())
-}
-
-func shortType(t string) string {
-	if t == "" {
-		return "unknown"
-	}
-	return t
 }
 
 // A Document is what 'isobar heap --json' prints.

@@ -27,7 +27,7 @@ func ReadLedger(ctx context.Context, pid int, c Config) (*Ledger, error) {
 	}
 	defer p.Close()
 	name := fmt.Sprintf("process %d", pid)
-	im, err := image.Read(ctx, source(p), c.image())
+	im, err := image.Read(ctx, source(p), c.Config)
 	if errors.Is(err, layout.ErrUnknown) {
 		l, failed := account(name, p, new(image.Image), nil)
 		if failed != nil {
@@ -272,13 +272,8 @@ func (a *accounts) spans() {
 		if resident == 0 {
 			continue
 		}
-		live, used := a.g.LiveBytes(s), uint64(0)
-		for n := range s.N {
-			if a.im.Allocated(s.First+n, int32(i)) {
-				used += s.Elem
-			}
-		}
-		used = max(used, live)
+		live := a.g.LiveBytes(s)
+		used := max(a.im.AllocatedBytes(i), live)
 		whole := s.Pages * 8192
 		l, g := resident*live/whole, resident*(used-live)/whole
 		free, whole := resident-l-g, uint64(0)

@@ -30,21 +30,19 @@ func (w *Watcher) Close() error { return w.process.Close() }
 
 // A Root is a place outside of the heap that may hold objects.
 type Root struct {
-	Kind      image.Kind
-	Name      string   // of a variable
-	Goroutine int      // of a stack: its index among all; else -1
-	Frames    []string // of the goroutine, the innermost first
-	Start     string   // the function that it began with
+	Kind   image.Kind
+	Name   string   // of a variable
+	Frames []string // of the goroutine, the innermost first
+	Start  string   // the function that it began with
 }
 
 // An Object is one that the process's own memory profile has seen made.
 type Object struct {
-	Address uint64
-	Bytes   uint64       // of its slot
-	Stack   []uint64     // return addresses of the calls that made it, the innermost first
-	Live    bool         // something leads to it
-	Root    Root         // the one that does
-	Way     []graph.Step // from there to the object
+	Bytes uint64       // of its slot
+	Stack []uint64     // return addresses of the calls that made it, the innermost first
+	Live  bool         // something leads to it
+	Root  Root         // the one that does
+	Way   []graph.Step // from there to the object
 }
 
 // Made returns the objects of the process's memory profile that the collector has not
@@ -58,7 +56,7 @@ func (w *Watcher) Made(ctx context.Context, rank func(Root) int) ([]Object, erro
 	}
 	defer im.Release()
 	root := func(kind image.Kind, name string, g int32) Root {
-		r := Root{Kind: kind, Name: name, Goroutine: int(g)}
+		r := Root{Kind: kind, Name: name}
 		if g >= 0 {
 			r.Frames, r.Start = im.Goroutines[g].Frames, im.Goroutines[g].Start
 		}
@@ -72,7 +70,7 @@ func (w *Watcher) Made(ctx context.Context, rank func(Root) int) ([]Object, erro
 	}
 	var all []Object
 	for _, s := range im.Sampled {
-		o := Object{Address: s.Object, Stack: im.Stack(s)}
+		o := Object{Stack: im.Stack(s)}
 		if span := im.Span(s.Object); span != nil {
 			o.Bytes = span.Elem
 		}

@@ -2,13 +2,11 @@ package heap
 
 import (
 	"context"
-	"debug/dwarf"
 	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
 	"strconv"
-	"time"
 
 	"github.com/isobar-go/isobar/internal/heap/gotype"
 	"github.com/isobar-go/isobar/internal/heap/graph"
@@ -19,11 +17,9 @@ import (
 
 // Config bounds a reading.
 type Config struct {
-	MaxPause  time.Duration // that the process may stand still; 0 for no bound
-	ForkAbove time.Duration // predicted pause above which a fork is read instead; 0 for never
-	FreeBytes uint64        // memory that the copy may take; 0 for no bound
-	Strings   bool          // count duplicated strings, which reads what they hold
-	Binary    string        // executable of a core, where it does not name it
+	image.Config
+	Strings bool   // count duplicated strings, which reads what they hold
+	Binary  string // executable of a core, where it does not name it
 }
 
 // Open reads a target: a process by its number, a core file, or a saved report.
@@ -73,17 +69,13 @@ func source(p *target.Process) image.Source {
 	return image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped, Forked: p.Forked, Clock: p.Clock}
 }
 
-func (c Config) image() image.Config {
-	return image.Config{MaxPause: c.MaxPause, ForkAbove: c.ForkAbove, FreeBytes: c.FreeBytes}
-}
-
 // collectAt is our own GOGC meanwhile: the arrays are large and have no pointers.
 const collectAt = 20
 
 // read reads a target; p is the process if it is one.
 func read(ctx context.Context, name string, p *target.Process, src image.Source, c Config) (*Report, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
-	im, err := image.Read(ctx, src, c.image())
+	im, err := image.Read(ctx, src, c.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +105,6 @@ func read(ctx context.Context, name string, p *target.Process, src image.Source,
 
 // variables reads the global variables from DWARF; nil where there is none.
 func variables(im *image.Image, types *gotype.Table) []gotype.Variable {
-	var d *dwarf.Data
 	d, err := im.Program.ELF.DWARF()
 	if err != nil || len(im.Modules) == 0 {
 		return nil

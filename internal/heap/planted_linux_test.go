@@ -56,7 +56,7 @@ func TestPlantedLeaks(t *testing.T) {
 			t.Run(strings.TrimSpace(toolchain+" "+flags), func(t *testing.T) {
 				program := build(t, toolchain, flags)
 				for _, p := range planted {
-					want, config := p.holder, Config{MaxPause: time.Minute}
+					want, config := p.holder, Config{Config: image.Config{MaxPause: time.Minute}}
 					if flags != "" { // and from a fork, where there can be one
 						want, config.ForkAbove = p.stripped, 1
 					}
@@ -240,10 +240,10 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 	program := build(t, own, "")
 	pid, _, _ := started(t, program, "map")
-	if _, err := Open(t.Context(), fmt.Sprint(pid), Config{MaxPause: 1}); !errors.Is(err, image.ErrPause) {
+	if _, err := Open(t.Context(), fmt.Sprint(pid), Config{Config: image.Config{MaxPause: 1}}); !errors.Is(err, image.ErrPause) {
 		t.Errorf("a pause of a nanosecond: %v", err)
 	}
-	if _, err := Open(t.Context(), fmt.Sprint(pid), Config{FreeBytes: 1 << 20}); err == nil {
+	if _, err := Open(t.Context(), fmt.Sprint(pid), Config{Config: image.Config{FreeBytes: 1 << 20}}); err == nil {
 		t.Error("a copy that does not fit was made")
 	}
 }
@@ -293,7 +293,7 @@ func TestUnused(t *testing.T) {
 		{"shrunk", "main.emptied", "make the map again", 2 << 20 * 17}, // slots of 16 bytes and one of control, half used
 	} {
 		pid, _, _ := started(t, program, tc.plant)
-		r, err := Open(t.Context(), fmt.Sprint(pid), Config{MaxPause: time.Minute})
+		r, err := Open(t.Context(), fmt.Sprint(pid), Config{Config: image.Config{MaxPause: time.Minute}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -359,7 +359,7 @@ func TestGoroutinesThatWaitForEver(t *testing.T) {
 	for _, toolchain := range toolchains {
 		t.Run(toolchain, func(t *testing.T) {
 			pid, _, _ := started(t, build(t, toolchain, ""), "waits")
-			r, err := Open(t.Context(), fmt.Sprint(pid), Config{MaxPause: time.Minute})
+			r, err := Open(t.Context(), fmt.Sprint(pid), Config{Config: image.Config{MaxPause: time.Minute}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/isobar-go/isobar/internal/heap/image"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -77,11 +77,7 @@ func pooled(n *Node) bool {
 }
 
 // A Collector is what collections have cost the program up to the last one.
-type Collector struct {
-	CPU  time.Duration `json:"cpu_ns"`  // threads that waited for a CPU count, work on idle CPUs does not
-	Used time.Duration `json:"used_ns"` // of all that ran, collections included
-	GOGC int32         `json:"gogc"`    // negative if off
-}
+type Collector image.Collector
 
 // share is the part of all CPU time that collections took, 0 to 1; 0 if unknown.
 func (c *Collector) share() float64 {

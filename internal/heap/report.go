@@ -71,15 +71,11 @@ func totals(im *image.Image) Spans {
 	sum := Spans{Stacks: im.StackSpans}
 	for i := range im.Spans {
 		s := &im.Spans[i]
-		bytes := s.Pages * 8192
+		bytes, slots := s.Pages*8192, uint64(s.N)*s.Elem
 		sum.Used += bytes
-		sum.Slots += uint64(s.N) * s.Elem
-		sum.Tail += bytes - uint64(s.N)*s.Elem
-		for n := range s.N {
-			if !im.Allocated(s.First+n, int32(i)) {
-				sum.Free += s.Elem
-			}
-		}
+		sum.Slots += slots
+		sum.Tail += bytes - slots
+		sum.Free += slots - im.AllocatedBytes(i)
 	}
 	return sum
 }
@@ -89,7 +85,7 @@ func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Re
 		Format: format, Target: name, Program: im.Program.Path, Go: im.Program.Go, Time: time.Now().UTC(),
 		Stop: im.Stop, Forked: im.Forked, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
 		Untyped: res.Untyped, Unused: res.Unused, Forever: res.Forever, Duplicates: res.Duplicates,
-		Collector: Collector{im.Collector.CPU, im.Collector.Used, im.Collector.Percent}, ScanBytes: res.ScanBytes,
+		Collector: Collector(im.Collector), ScanBytes: res.ScanBytes,
 		Pointers: res.Pointers, Spans: spans, Tree: res.Root, Warnings: im.Warnings,
 	}
 	for _, t := range res.Types {

@@ -1,9 +1,10 @@
 package gotype
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"fmt"
-	"sort"
+	"slices"
 )
 
 // A Variable is a global variable.
@@ -17,7 +18,6 @@ type Variable struct {
 // Attributes of Go's own.
 const (
 	goKind        = 0x2900 // as package reflect numbers kinds
-	goKey         = 0x2901
 	goElem        = 0x2902
 	goRuntimeType = 0x2904 // offset of the descriptor from the module's types
 )
@@ -54,7 +54,7 @@ func (t *Table) Variables(d *dwarf.Data, bias, types uint64) ([]Variable, error)
 		}
 		all = append(all, Variable{Name: name, Addr: at + bias, Size: typ.Size, Type: typ})
 	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Addr < all[j].Addr })
+	slices.SortFunc(all, func(a, b Variable) int { return cmp.Compare(a.Addr, b.Addr) })
 	return all, nil
 }
 
@@ -113,7 +113,7 @@ func (c *converter) complete(typ *Type, e *dwarf.Entry, r *dwarf.Reader) {
 	switch {
 	case kind == kindMap, kind == kindChan, kind == kindFunc, kind == kindString, kind == kindSlice:
 		typ.Kind, typ.Size = kinds[kind].kind, kinds[kind].bytes
-		typ.Key, typ.Elem = c.ref(e, goKey), c.ref(e, goElem)
+		typ.Elem = c.ref(e, goElem)
 	case e.Tag == dwarf.TagSubroutineType:
 		typ.Kind, typ.Size = Func, 8
 	case kind == kindInterface:

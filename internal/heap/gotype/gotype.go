@@ -33,7 +33,6 @@ type Type struct {
 	Kind   Kind
 	Size   uint64
 	Elem   *Type // of a pointer, map, channel, slice and array
-	Key    *Type // of a map
 	Group  *Type // of a map: eight keys and values
 	Len    uint64
 	Fields []Field
@@ -198,7 +197,7 @@ func (t *Table) complete(typ *Type, kind byte, b []byte) {
 	case kindPointer, kindChan, kindSlice:
 		typ.Elem = t.At(word(0))
 	case kindMap:
-		typ.Key, typ.Elem, typ.Group = t.At(word(0)), t.At(word(1)), t.At(word(2))
+		typ.Elem, typ.Group = t.At(word(1)), t.At(word(2))
 	case kindInterface:
 		if word(2) == 0 {
 			typ.Kind = Empty

@@ -137,8 +137,8 @@ func (g *Graph) reach(slot uint32, span int32, offset uint64, s shape, parent, e
 	if s.form == value && (s.t.Size == 0 || uint64(s.base)+s.t.Size > sp.Elem) {
 		s = shape{}
 	}
-	if s.form == unknown && !sp.NoScan {
-		s = g.guess(sp, n)
+	if s.form == unknown && !sp.NoScan && sp.Elem <= 512 { // a function value, by its first word
+		s = g.closure(le.Uint64(sp.Slot(n)))
 	}
 	id := g.shapeID(s)
 	if id == old {
@@ -175,17 +175,6 @@ func interior(s shape, offset uint64) shape {
 	}
 	s.base = uint32(offset)
 	return s
-}
-
-// guess recognizes a function value by its first word.
-func (g *Graph) guess(sp *image.Span, n uint32) shape {
-	if sp.Elem > 512 {
-		return shape{}
-	}
-	if name := g.functionAt(le.Uint64(sp.Slot(n))); name != "" {
-		return shape{form: closure, name: name}
-	}
-	return shape{}
 }
 
 // drain follows pointers until nothing is left to follow.

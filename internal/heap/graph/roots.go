@@ -118,43 +118,42 @@ func (g *Graph) variable(addr uint64) *gotype.Variable { return find(g.variables
 
 // rootOf returns the number of the node of a root.
 func (g *Graph) rootOf(r *image.Root) uint32 {
+	n := rootNode{kind: r.Kind, g: -1}
 	switch r.Kind {
 	case image.Global:
+		n.name = fmt.Sprintf("global at %#x", r.Addr)
 		if v := g.variable(r.Addr); v != nil {
-			return g.root(rootNode{kind: r.Kind, name: v.Name, g: -1})
+			n.name = v.Name
 		}
-		return g.root(rootNode{kind: r.Kind, name: fmt.Sprintf("global at %#x", r.Addr), g: -1})
 	case image.Stack:
-		return g.root(rootNode{kind: r.Kind, name: "goroutine " + g.im.Goroutines[r.G].Start, g: r.G})
+		n.name, n.g = "goroutine "+g.im.Goroutines[r.G].Start, r.G
 	case image.Finalizer:
-		return g.root(rootNode{kind: r.Kind, name: "finalizers and cleanups", g: -1})
+		n.name = "finalizers and cleanups"
 	case image.Weak:
-		return g.root(rootNode{kind: r.Kind, name: "weak pointers' handles", g: -1})
+		n.name = "weak pointers' handles"
+	case image.Register:
+		n.name = "registers"
 	}
-	return g.root(rootNode{kind: r.Kind, name: "registers", g: -1})
+	return g.root(n)
 }
 
 // rootShape returns the shape of what a root points at, and the path from the
 // root's node to the word.
 func (g *Graph) rootShape(r *image.Root) (shape, string) {
-	switch r.Kind {
-	case image.Stack:
-		if r.Func == "" {
-			return g.beforeRoot(r), ""
-		}
-		return g.beforeRoot(r), " in " + r.Func
-	case image.Global:
-	default:
+	switch {
+	case r.Kind == image.Stack && r.Func != "":
+		return shape{}, " in " + r.Func
+	case r.Kind != image.Global:
 		return shape{}, ""
 	}
+	before, _ := g.im.Word(r.Addr - 8) // the type of an interface
 	w, ok := g.rootWord(r)
 	if !ok {
-		return g.beforeRoot(r), ""
+		return g.hint(before, r.To), ""
 	}
-	before, _ := g.im.Read(r.Addr-8, 8)
 	l := layout{shape: shape{form: value, t: g.variable(r.Addr).Type}}
 	word := word{known: true, t: w.Type, to: pointee(w.Type)}
-	return g.dynamic(&l, word, nil, le.Uint64(before), r.To), w.Path
+	return g.dynamic(&l, word, nil, before, r.To), w.Path
 }
 
 // rootWord returns what a root is in its variable, if that has a type.
@@ -174,12 +173,4 @@ func (g *Graph) rootWord(r *image.Root) (gotype.Word, bool) {
 		return gotype.Word{}, false
 	}
 	return words[i], true
-}
-
-// beforeRoot reads the word in front of a root as the type of an interface.
-func (g *Graph) beforeRoot(r *image.Root) shape {
-	if b, ok := g.im.Read(r.Addr-8, 8); ok && r.Kind == image.Global {
-		return g.hint(le.Uint64(b), r.To)
-	}
-	return shape{}
 }

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"encoding/binary"
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/heap/gotype"
@@ -223,7 +222,7 @@ func (g *Graph) dynamic(l *layout, w word, holder []byte, before, to uint64) sha
 	switch {
 	case w.t == nil && l.shape.form == mapHead:
 		n := g.im.Facts["internal/runtime/maps.Map.dirLen"]
-		if n+8 <= uint64(len(holder)) && binary.LittleEndian.Uint64(holder[n:]) == 0 {
+		if n+8 <= uint64(len(holder)) && le.Uint64(holder[n:]) == 0 {
 			return shape{form: mapGroups, t: l.shape.t}
 		}
 		return shape{form: mapDir, t: l.shape.t}
@@ -257,10 +256,16 @@ func (g *Graph) inInterface(t *gotype.Type, to uint64) shape {
 
 // closureAt returns the shape of a function value at an address.
 func (g *Graph) closureAt(to uint64) shape {
-	if b, ok := g.im.Read(to, 8); ok {
-		if name := g.functionAt(binary.LittleEndian.Uint64(b)); name != "" {
-			return shape{form: closure, name: name}
-		}
+	if pc, ok := g.im.Word(to); ok {
+		return g.closure(pc)
+	}
+	return shape{}
+}
+
+// closure returns the shape of a function value whose first word is pc.
+func (g *Graph) closure(pc uint64) shape {
+	if name := g.functionAt(pc); name != "" {
+		return shape{form: closure, name: name}
 	}
 	return shape{}
 }

@@ -233,28 +233,27 @@ func (r *reader) read(addr, n uint64) ([]byte, error) {
 // whole pages: what it looks for lies close together.
 func (r *reader) scattered(addrs []uint64, size func(i int) uint64, visit func(i int, b []byte)) error {
 	const page = 4096
-	var touched []uint64
+	var touched []Extent
 	for i, a := range addrs {
 		if a >= maxAddr {
 			return fmt.Errorf("image: a pointer of the runtime's is %#x: %w", a, errRuntime)
 		}
-		for p := a &^ (page - 1); p < a+size(i); p += page {
-			if n := len(touched); n == 0 || touched[n-1] != p {
-				touched = append(touched, p)
-			}
+		e := Extent{a &^ (page - 1), (a + size(i) + page - 1) &^ (page - 1)}
+		if n := len(touched); n == 0 || touched[n-1] != e {
+			touched = append(touched, e)
 		}
 	}
-	starts, ends := target.Merge(touched, page, 0)
-	ranges := make([]target.Range, len(starts))
-	for i := range starts {
-		ranges[i] = target.Range{Addr: starts[i], Data: make([]byte, ends[i]-starts[i])}
+	touched = joined(touched)
+	ranges := make([]target.Range, len(touched))
+	for i, e := range touched {
+		ranges[i] = target.Range{Addr: e.Start, Data: make([]byte, e.End-e.Start)}
 	}
 	if err := r.src.Memory.Read(ranges); err != nil {
 		return err
 	}
 	for i, a := range addrs {
-		at := sort.Search(len(starts), func(k int) bool { return starts[k] > a }) - 1
-		visit(i, ranges[at].Data[a-starts[at]:][:size(i)])
+		at := sort.Search(len(touched), func(k int) bool { return touched[k].End > a })
+		visit(i, ranges[at].Data[a-touched[at].Start:][:size(i)])
 	}
 	return nil
 }

@@ -225,7 +225,7 @@ func (w *walker) addObjects(fr frame) {
 	if at == 0 {
 		return
 	}
-	n, ok := w.im.word(at)
+	n, ok := w.im.Word(at)
 	if !ok || n > 1<<16 {
 		return
 	}

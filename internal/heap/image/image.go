@@ -71,7 +71,6 @@ const (
 // A Goroutine is one of runtime.allgs that is not dead.
 type Goroutine struct {
 	ID         uint64
-	Status     uint32
 	Wait       Wait
 	Created    string   // function with the go statement
 	Start      string   // function that it began with
@@ -136,7 +135,7 @@ const (
 // Stack returns the return addresses of the calls that made the object, the innermost
 // first; nil where they cannot be read.
 func (im *Image) Stack(s Sample) []uint64 {
-	n, ok := im.word(s.bucket + bucketDepth)
+	n, ok := im.Word(s.bucket + bucketDepth)
 	if !ok || n == 0 || n > mostFrames {
 		return nil
 	}
@@ -183,9 +182,9 @@ func (im *Image) index() {
 // Collector is what the runtime knows of its collector's work so far, up to the
 // last collection. The zero value is nothing: a program without symbols.
 type Collector struct {
-	CPU     time.Duration // of collections, work on idle CPUs left out; threads that waited for a CPU count
-	Used    time.Duration // of all that ran, collections included
-	Percent int32         // GOGC; negative if off
+	CPU  time.Duration `json:"cpu_ns"`  // of collections, work on idle CPUs left out; threads that waited for a CPU count
+	Used time.Duration `json:"used_ns"` // of all that ran, collections included
+	GOGC int32         `json:"gogc"`    // negative if off
 }
 
 // collector reads where symbols tell.
@@ -195,14 +194,14 @@ func (im *Image) collector() {
 		return
 	}
 	stat := func(name string) time.Duration {
-		v, _ := im.word(work + im.Facts["runtime.workType.cpuStats."+name])
+		v, _ := im.Word(work + im.Facts["runtime.workType.cpuStats."+name])
 		return time.Duration(v)
 	}
 	idle := stat("GCIdleTime")
 	im.Collector.CPU = stat("GCTotalTime") - idle
 	im.Collector.Used = stat("TotalTime") - stat("IdleTime") - idle
-	percent, _ := im.word(control + im.Facts["runtime.gcControllerState.gcPercent"])
-	im.Collector.Percent = int32(percent)
+	percent, _ := im.Word(control + im.Facts["runtime.gcControllerState.gcPercent"])
+	im.Collector.GOGC = int32(percent)
 }
 
 // Object returns the slot that an address lies in, its span, and how many bytes into the slot.
@@ -225,6 +224,17 @@ func (im *Image) Allocated(slot uint32, span int32) bool {
 	s := &im.Spans[span]
 	n := slot - s.First
 	return n < s.freeIndex || int(n/8) < len(s.alloc) && s.alloc[n/8]>>(n%8)&1 != 0
+}
+
+// AllocatedBytes returns the bytes of the slots of a span that hold objects.
+func (im *Image) AllocatedBytes(span int) (sum uint64) {
+	s := &im.Spans[span]
+	for n := range s.N {
+		if im.Allocated(s.First+n, int32(span)) {
+			sum += s.Elem
+		}
+	}
+	return sum
 }
 
 // SpanOf returns the index of a slot's span.
@@ -308,6 +318,11 @@ func (im *Image) copied(addr, n uint64) ([]byte, bool) {
 			return im.Spans[i].Data[o : o+n], true
 		}
 	}
+	return im.global(addr, n)
+}
+
+// global returns bytes of the modules' variables with pointers.
+func (im *Image) global(addr, n uint64) ([]byte, bool) {
 	for _, g := range im.globals {
 		if size := uint64(len(g.data)); addr >= g.addr && n <= size && addr-g.addr <= size-n {
 			return g.data[addr-g.addr:][:n], true
@@ -317,20 +332,15 @@ func (im *Image) copied(addr, n uint64) ([]byte, bool) {
 }
 
 // Global returns the word at an address among the modules' variables with pointers.
-func (im *Image) Global(addr uint64) (uint64, bool) {
-	for _, g := range im.globals {
-		if size := uint64(len(g.data)); addr >= g.addr && size >= 8 && addr-g.addr <= size-8 {
-			return le.Uint64(g.data[addr-g.addr:]), true
-		}
-	}
-	return 0, false
-}
+func (im *Image) Global(addr uint64) (uint64, bool) { return word(im.global(addr, 8)) }
 
 // Contents reads what is not copied, from the target as it is now.
 func (im *Image) Contents(ranges []target.Range) error { return im.mem.Read(ranges) }
 
-func (im *Image) word(addr uint64) (uint64, bool) {
-	b, ok := im.Read(addr, 8)
+// Word returns the word at an address, as Read does.
+func (im *Image) Word(addr uint64) (uint64, bool) { return word(im.Read(addr, 8)) }
+
+func word(b []byte, ok bool) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}

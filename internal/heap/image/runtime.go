@@ -64,7 +64,7 @@ func (r *reader) arenaTables(heap []byte) []Extent {
 	all := []Extent{{index, index + 8<<arenaBits}}
 	for ; len(numbers) >= 8; numbers = numbers[8:] {
 		n := le.Uint64(numbers)
-		if facts, ok := r.im.word(index + 8*n); ok && n < 1<<arenaBits && facts != 0 {
+		if facts, ok := r.im.Word(index + 8*n); ok && n < 1<<arenaBits && facts != 0 {
 			all = append(all, Extent{facts, facts + r.f["runtime.heapArena#"]})
 		}
 	}
@@ -108,7 +108,7 @@ func (r *reader) chunksFrom(chunk uint64) (all []Extent) {
 	for seen := make(map[uint64]bool); chunk != 0; {
 		next, ok := uint64(0), chunk%4096 == 0 && !seen[chunk]
 		if ok {
-			next, ok = r.im.word(chunk)
+			next, ok = r.im.Word(chunk)
 		}
 		if !ok {
 			return nil

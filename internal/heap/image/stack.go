@@ -48,8 +48,7 @@ func (r *reader) goroutines() error {
 			continue
 		}
 		g := Goroutine{
-			ID: word("goid"), Status: status, Wait: r.wait(status, addr, b),
-			Start: r.im.FuncAt(word("startpc")),
+			ID: word("goid"), Wait: r.wait(status, addr, b), Start: r.im.FuncAt(word("startpc")),
 		}
 		if fn, ok := r.im.function(word("gopc")); ok {
 			g.Created = r.im.funcName(fn)
@@ -232,7 +231,7 @@ func (im *Image) finalizerQueue() {
 	if _, known := f["runtime.finBlock.fin"]; at == 0 || !known {
 		return
 	}
-	block, _ := im.word(at)
+	block, _ := im.Word(at)
 	for seen := make(map[uint64]bool); block != 0 && !seen[block]; {
 		seen[block] = true
 		head, ok := im.Read(block, f["runtime.finBlock.fin"])

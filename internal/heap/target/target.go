@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"sort"
 	"strings"
 )
 
@@ -154,20 +153,4 @@ func (p *Program) readStatic(r Range) bool {
 		return err == nil
 	}
 	return false
-}
-
-// Merge joins ranges that lie at most gap bytes apart, so that many small reads
-// become few. It returns the joined ranges without data, in order.
-func Merge(addrs []uint64, size, gap uint64) (starts, ends []uint64) {
-	if !sort.SliceIsSorted(addrs, func(i, j int) bool { return addrs[i] < addrs[j] }) {
-		sort.Slice(addrs, func(i, j int) bool { return addrs[i] < addrs[j] })
-	}
-	for _, a := range addrs {
-		if n := len(ends); n > 0 && a <= ends[n-1]+gap {
-			ends[n-1] = max(ends[n-1], a+size)
-			continue
-		}
-		starts, ends = append(starts, a), append(ends, a+size)
-	}
-	return starts, ends
 }
