@@ -143,7 +143,8 @@ func (f *traceFeed) take(e traceEvent) {
 		if !errors.Is(f.ended, io.EOF) {
 			f.ended = fmt.Errorf("watch: %s: %w", f.name, f.ended)
 		} else if f.result.Cycles == 0 {
-			f.ended = f.nothing()
+			f.ended = fmt.Errorf("watch: %s: no gctrace line in it; start the program with GODEBUG=gctrace=1 and give its "+
+				"standard error here, as in: GODEBUG=gctrace=1 PROGRAM 2>&1 | isobar watch -", f.name)
 		}
 	case !e.caught.IsZero():
 		if !f.caughtUp && f.pending {
@@ -153,12 +154,6 @@ func (f *traceFeed) take(e traceEvent) {
 	default:
 		f.cycle(e.cycle)
 	}
-}
-
-// nothing returns the error for a stream that ended without a gctrace line.
-func (f *traceFeed) nothing() error {
-	return fmt.Errorf("watch: %s: no gctrace line in it; start the program with GODEBUG=gctrace=1 and give its standard "+
-		"error here, as in: GODEBUG=gctrace=1 PROGRAM 2>&1 | isobar watch -", f.name)
 }
 
 // catchUp emits the past samples; the last one is as old as the file.

@@ -89,19 +89,24 @@ type poll struct {
 	client *http.Client
 	read   func(ctx context.Context, client *http.Client, url string) (*reading, error)
 	config Config
-	first  *reading // from openPoll, not yet a sample
+	first  *reading // from open, not yet a sample
 	last   *reading
 	at     time.Time // of last
 }
 
-func openPoll(ctx context.Context, client *http.Client, url string,
-	read func(context.Context, *http.Client, string) (*reading, error), c Config) (*sampler, error) {
-	first, err := read(ctx, client, url)
-	if err != nil {
+func openVars(ctx context.Context, client *http.Client, url string, c Config) (*sampler, error) {
+	return (&poll{url: url, client: client, read: readVars, config: c}).open(ctx)
+}
+
+func openPprof(ctx context.Context, client *http.Client, url string, c Config) (*sampler, error) {
+	return (&poll{url: url, client: client, read: readPprof, config: c}).open(ctx)
+}
+
+func (p *poll) open(ctx context.Context) (s *sampler, err error) {
+	if p.first, err = p.read(ctx, p.client, p.url); err != nil {
 		return nil, err
 	}
-	p := &poll{url: url, client: client, read: read, config: c, first: first}
-	return &sampler{url: url, next: p.next, close: func() {}, notes: []string{"runtime.MemStats has no collector CPU " +
+	return &sampler{url: p.url, next: p.next, close: func() {}, notes: []string{"runtime.MemStats has no collector CPU " +
 		"time by kind, no scheduler latency and no memory limit: mount monitor.Handler() in the program for those; each " +
 		"look stops its world for a moment"}}, nil
 }
@@ -184,11 +189,12 @@ func parseHeap(body []byte) (*reading, error) {
 	}
 	r := &reading{goroutines: math.NaN(), maxRSS: math.NaN()}
 	m := &r.MemStats
-	fields := map[string]*uint64{
+	fields := map[string]any{
 		"HeapAlloc": &m.HeapAlloc, "NextGC": &m.NextGC, "Sys": &m.Sys, "TotalAlloc": &m.TotalAlloc, "Mallocs": &m.Mallocs,
-		"HeapReleased": &m.HeapReleased,
+		"HeapReleased": &m.HeapReleased, "NumGC": &m.NumGC, "NumForcedGC": &m.NumForcedGC, "MaxRSS": &r.maxRSS,
+		"GCCPUFraction": &m.GCCPUFraction,
+		"Stack":         &m.StackInuse, // in use / obtained from the system
 	}
-	found := 0
 	lines := bufio.NewScanner(bytes.NewReader(stats))
 	for lines.Scan() {
 		name, value, ok := strings.Cut(strings.TrimPrefix(lines.Text(), "# "), " = ")
@@ -196,29 +202,11 @@ func parseHeap(body []byte) (*reading, error) {
 			continue
 		}
 		if field := fields[name]; field != nil {
-			n, err := strconv.ParseUint(value, 10, 64)
-			if err != nil {
+			if _, err := fmt.Sscan(value, field); err != nil {
 				return nil, fmt.Errorf("%w: %s = %.40q", errNotHere, name, value)
 			}
-			*field = n
-			found++
-			continue
 		}
-		switch name {
-		case "Stack": // in use / obtained from the system
-			used, _, _ := strings.Cut(value, " / ")
-			m.StackInuse, _ = strconv.ParseUint(used, 10, 64)
-		case "NumGC":
-			n, _ := strconv.ParseUint(value, 10, 32)
-			m.NumGC = uint32(n)
-		case "NumForcedGC":
-			n, _ := strconv.ParseUint(value, 10, 32)
-			m.NumForcedGC = uint32(n)
-		case "GCCPUFraction":
-			m.GCCPUFraction, _ = strconv.ParseFloat(value, 64)
-		case "MaxRSS":
-			r.maxRSS, _ = strconv.ParseFloat(value, 64)
-		case "PauseNs":
+		if name == "PauseNs" {
 			for i, ns := range strings.Fields(strings.Trim(value, "[]")) {
 				if i < len(m.PauseNs) {
 					m.PauseNs[i], _ = strconv.ParseUint(ns, 10, 64)
@@ -226,7 +214,7 @@ func parseHeap(body []byte) (*reading, error) {
 			}
 		}
 	}
-	if found < len(fields)-1 || m.Sys == 0 { // not every version has HeapReleased
+	if min(m.HeapAlloc, m.NextGC, m.Sys, m.TotalAlloc, m.Mallocs) == 0 { // not every version has the others
 		return nil, fmt.Errorf("%w: a heap profile without runtime.MemStats", errNotHere)
 	}
 	return r, nil

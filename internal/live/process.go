@@ -85,8 +85,7 @@ func openProcess(pid int, c Config) (Feed, error) {
 func firstWithFigures(ports []string, c Config) Feed {
 	for _, address := range ports {
 		base := "http://" + address
-		w := &webFeed{client: newClient(), target: base, probes: usual(base), config: c}
-		w.client.Transport = localTransport()
+		w := &webFeed{client: newClient(nil), target: base, probes: usual(base), config: c}
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		err := w.connect(ctx)
 		cancel()
@@ -109,10 +108,10 @@ func (f *processFeed) Next(ctx context.Context) (Sample, error) {
 			}
 			return Sample{}, err
 		}
-	} else if !f.last.IsZero() && !await(ctx, f.config.Interval-time.Since(f.last)) {
-		return Sample{}, ctx.Err()
-	}
-	if f.web == nil {
+	} else {
+		if !await(ctx, f.config.Interval-time.Since(f.last)) {
+			return Sample{}, ctx.Err()
+		}
 		f.last = time.Now()
 		s.At, s.Epoch = f.last, 1
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,11 +127,4 @@ func reachable(s string) (address string, ok bool) {
 		return "", false
 	}
 	return net.JoinHostPort(ip.String(), strconv.Itoa(int(n))), true
-}
-
-// localTransport reaches this machine only and uses no proxy.
-func localTransport() *http.Transport {
-	t := newClient().Transport.(*http.Transport)
-	t.Proxy = nil
-	return t
 }

@@ -5,7 +5,6 @@ package live
 import (
 	"errors"
 	"fmt"
-	"net/http"
 )
 
 func executable(int) string { return "" }
@@ -16,5 +15,3 @@ func look(int) (kernelReading, error) {
 }
 
 func listening(int) ([]string, error) { return nil, errors.ErrUnsupported }
-
-func localTransport() *http.Transport { return newClient().Transport.(*http.Transport) }

@@ -68,15 +68,17 @@ func (h *History) Value(key string) float64 {
 	return (v - h.before.Values[i]) / elapsed
 }
 
-// A row is a line of the terminal: a spark-line and a text.
+// A row is a line of the terminal: a spark-line, and a text with further figures.
 type row struct {
 	name  string
 	unit  string // of the value, named as in a metric
 	value func(*History) float64
-	// ceiling raises the value at the full height of the spark-line, which is at
-	// least the largest value shown; nil does not.
-	ceiling func(*History) float64
-	text    func(*History) string // "" if there is nothing to say
+	// ceiling is the key of a figure that raises the value at the full height of the
+	// spark-line, which is at least the largest value shown; "" for none.
+	ceiling string
+	before  string   // begins the text
+	of      string   // unit of the further figures
+	more    []string // their names and keys, in turn
 }
 
 func figure(key string) func(*History) float64 {
@@ -84,32 +86,24 @@ func figure(key string) func(*History) float64 {
 }
 
 var rows = []row{
-	{"heap", ":bytes", figure("/heap/objects:bytes"), figure("/heap/goal:bytes"), func(h *History) string {
-		return words("", h, ":bytes", "goal", "/heap/goal:bytes", "live", "/heap/live:bytes", "limit", "/memory/limit:bytes")
-	}},
-	{"resident", ":bytes", figure("/memory/resident:bytes"), nil, func(h *History) string {
-		return words("", h, ":bytes", "most", "/memory/resident-max:bytes", "mapped", "/memory/mapped:bytes", "stacks",
-			"/memory/stacks:bytes")
-	}},
-	{"longest pause", ":seconds", figure("/gc/pause/max:seconds"), nil, func(h *History) string {
-		return words("", h, ":seconds", "p99", "/gc/pause/p99:seconds")
-	}},
-	{"GC CPU", ":ratio", gcCPU, nil, func(h *History) string {
-		return words("of a CPU", h, ":ratio", "assist", "/gc/cpu/assist:cpu-seconds", "dedicated",
-			"/gc/cpu/dedicated:cpu-seconds", "idle", "/gc/cpu/idle:cpu-seconds")
-	}},
-	{"GC CPU in all", ":ratio", func(h *History) float64 { return h.Value("/gc/cpu/share:percent") / 100 }, nil,
-		func(h *History) string { return "of the available CPU time since the start" }},
-	{"CPU", ":ratio", figure("/process/cpu:cpu-seconds"), nil,
-		func(h *History) string { return words("of a CPU", h, ":count", "threads", "/process/threads:threads") }},
-	{"allocation", ":bytes/s", figure("/alloc/size:bytes"), nil, func(*History) string { return "" }},
-	{"collections", ":count/s", figure("/gc/cycles:gc-cycles"), nil, func(h *History) string {
-		return words("", h, ":count/s", "forced", "/gc/cycles-forced:gc-cycles")
-	}},
-	{"goroutines", ":count", figure("/sched/goroutines:goroutines"), nil, func(*History) string { return "" }},
-	{"waiting for a CPU", ":seconds", figure("/sched/latency/p99:seconds"), nil, func(h *History) string {
-		return words("at p99", h, ":seconds", "longest", "/sched/latency/max:seconds")
-	}},
+	{"heap", ":bytes", figure("/heap/objects:bytes"), "/heap/goal:bytes", "", ":bytes", []string{
+		"goal", "/heap/goal:bytes", "live", "/heap/live:bytes", "limit", "/memory/limit:bytes"}},
+	{"resident", ":bytes", figure("/memory/resident:bytes"), "", "", ":bytes", []string{
+		"most", "/memory/resident-max:bytes", "mapped", "/memory/mapped:bytes", "stacks", "/memory/stacks:bytes"}},
+	{"longest pause", ":seconds", figure("/gc/pause/max:seconds"), "", "", ":seconds", []string{
+		"p99", "/gc/pause/p99:seconds"}},
+	{"GC CPU", ":ratio", gcCPU, "", "of a CPU", ":ratio", []string{"assist", "/gc/cpu/assist:cpu-seconds",
+		"dedicated", "/gc/cpu/dedicated:cpu-seconds", "idle", "/gc/cpu/idle:cpu-seconds"}},
+	{"GC CPU in all", ":ratio", func(h *History) float64 { return h.Value("/gc/cpu/share:percent") / 100 }, "",
+		"of the available CPU time since the start", "", nil},
+	{"CPU", ":ratio", figure("/process/cpu:cpu-seconds"), "", "of a CPU", ":count", []string{
+		"threads", "/process/threads:threads"}},
+	{"allocation", ":bytes/s", figure("/alloc/size:bytes"), "", "", "", nil},
+	{"collections", ":count/s", figure("/gc/cycles:gc-cycles"), "", "", ":count/s", []string{
+		"forced", "/gc/cycles-forced:gc-cycles"}},
+	{"goroutines", ":count", figure("/sched/goroutines:goroutines"), "", "", "", nil},
+	{"waiting for a CPU", ":seconds", figure("/sched/latency/p99:seconds"), "", "at p99", ":seconds", []string{
+		"longest", "/sched/latency/max:seconds"}},
 }
 
 // gcCPU is the collector's CPU time, in CPUs.
@@ -126,18 +120,15 @@ func gcCPU(h *History) float64 {
 	return sum
 }
 
-// words writes the figures that exist, each after its name.
-func words(before string, h *History, unit string, pairs ...string) string {
-	parts := []string{}
-	if before != "" {
-		parts = append(parts, before)
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		if v := h.Value(pairs[i+1]); !math.IsNaN(v) {
-			parts = append(parts, pairs[i]+" "+show(unit, v))
+// text has the further figures that exist, each after its name.
+func (r *row) text(h *History) string {
+	out := r.before
+	for i := 0; i < len(r.more); i += 2 {
+		if v := h.Value(r.more[i+1]); !math.IsNaN(v) {
+			out += "  " + r.more[i] + " " + show(r.of, v)
 		}
 	}
-	return strings.Join(parts, "  ")
+	return strings.TrimPrefix(out, "  ")
 }
 
 // show formats a value of a row.
@@ -158,10 +149,8 @@ func (h *History) Screen(source string, columns int) []string {
 			continue
 		}
 		ceiling := 0.0
-		if r.ceiling != nil {
-			if c := r.ceiling(h); c > 0 {
-				ceiling = c
-			}
+		if c := h.Value(r.ceiling); c > 0 {
+			ceiling = c
 		}
 		now := "–"
 		if v := values[len(values)-1]; !math.IsNaN(v) {

@@ -91,7 +91,7 @@ func Open(target string, c Config) (Feed, error) {
 		return openFile(target, c)
 	}
 	if probes, ok := parseURL(target); ok {
-		return &webFeed{client: newClient(), target: target, probes: probes, config: c}, nil
+		return &webFeed{client: newClient(http.ProxyFromEnvironment), target: target, probes: probes, config: c}, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("watch: %w", err)
@@ -122,14 +122,12 @@ func parseURL(target string) ([]probe, bool) {
 	}
 	var probes []probe
 	if given := strings.Trim(u.Path, "/"); given != "" {
-		probes = append(probes, probe{pagePlace, u.JoinPath("/").String()})
-		before, _, inPprof := strings.Cut(u.Path, "pprof")
-		if !inPprof {
-			whole := *u
-			probes = append(probes, probe{varsPlace, whole.String()})
-		} else {
+		probes = append(probes, probe{u.JoinPath("/").String(), openPage})
+		if before, _, inPprof := strings.Cut(u.Path, "pprof"); inPprof {
 			u.Path = before
-			probes = append(probes, probe{pprofPlace, u.JoinPath("pprof/").String()})
+			probes = append(probes, probe{u.JoinPath("pprof/").String(), openPprof})
+		} else {
+			probes = append(probes, probe{u.String(), openVars})
 		}
 	}
 	return append(probes, usual(u.Scheme+"://"+u.Host)...), true
@@ -137,18 +135,18 @@ func parseURL(target string) ([]probe, bool) {
 
 // usual returns the places where servers usually have figures, best first.
 func usual(base string) []probe {
-	return []probe{{pagePlace, base + "/debug/isobar/"}, {varsPlace, base + "/debug/vars"},
-		{pprofPlace, base + "/debug/pprof/"}}
+	return []probe{{base + "/debug/isobar/", openPage}, {base + "/debug/vars", openVars},
+		{base + "/debug/pprof/", openPprof}}
 }
 
-func newClient() *http.Client {
+func newClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext:           (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
 			TLSHandshakeTimeout:   3 * time.Second,
 			ResponseHeaderTimeout: 5 * time.Second,
 			MaxIdleConnsPerHost:   2,
-			Proxy:                 http.ProxyFromEnvironment,
+			Proxy:                 proxy,
 		},
 	}
 }

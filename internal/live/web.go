@@ -18,19 +18,11 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// A probe is a place where a process may offer figures.
+// A probe is a place where a process may offer figures, and what opens it.
 type probe struct {
-	place place
-	url   string
+	url  string
+	open func(ctx context.Context, client *http.Client, url string, c Config) (*sampler, error)
 }
-
-type place int
-
-const (
-	pagePlace  place = iota // of package monitor
-	varsPlace               // expvar
-	pprofPlace              // net/http/pprof
-)
 
 // maxBody bounds an answer: the heap profile of a large program takes some MiB.
 const maxBody = 64 << 20
@@ -86,7 +78,7 @@ var errRestarted = errors.New("a different process answers")
 func (f *webFeed) connect(ctx context.Context) error {
 	var tried []string
 	for _, p := range f.probes {
-		s, err := p.open(ctx, f.client, f.config)
+		s, err := p.open(ctx, f.client, p.url, f.config)
 		if err == nil {
 			f.from = s
 			return nil
@@ -150,17 +142,6 @@ func (f *webFeed) Close() error {
 	return nil
 }
 
-func (p probe) open(ctx context.Context, client *http.Client, c Config) (*sampler, error) {
-	switch p.place {
-	case pagePlace:
-		return openPage(ctx, client, p.url)
-	case varsPlace:
-		return openPoll(ctx, client, p.url, readVars, c)
-	default:
-		return openPoll(ctx, client, p.url, readPprof, c)
-	}
-}
-
 // get returns the body of an answer, whose status must be 200.
 func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
@@ -213,7 +194,7 @@ type page struct {
 // page missed, some hundred bytes each.
 const longEvent = 8 << 20
 
-func openPage(ctx context.Context, client *http.Client, url string) (*sampler, error) {
+func openPage(ctx context.Context, client *http.Client, url string, _ Config) (*sampler, error) {
 	body, err := get(ctx, client, url+"history")
 	if err != nil {
 		return nil, err
