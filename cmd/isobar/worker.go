@@ -112,10 +112,7 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 		return err
 	}
 	defer f.Close()
-	w, err := fleet.NewWorker(f, config)
-	if err != nil {
-		return usage(err)
-	}
+	w := fleet.NewWorker(f, config)
 	fmt.Fprintf(a.Err, "isobar: worker %s has joined %s, for %s\n", w.Member().Name, url, strings.Join(config.Allow, ","))
 	return a.runUntilDrained(ctx, w)
 }

@@ -63,11 +63,7 @@ func BenchmarkSweep(b *testing.B) {
 					}
 					config := workerConfig(b, fmt.Sprint(i), noop)
 					config.Log = nil
-					w, err := NewWorker(f, config)
-					if err != nil {
-						b.Error(err)
-						return
-					}
+					w := NewWorker(f, config)
 					ctx, cancel := context.WithCancel(context.Background())
 					done := make(chan struct{})
 					go func() {

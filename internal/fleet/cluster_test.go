@@ -32,7 +32,7 @@ func TestCluster(t *testing.T) {
 	for _, n := range nodes {
 		urls = append(urls, n.url)
 	}
-	o := Options{URL: strings.Join(urls, ","), Token: "the token of the cluster", Log: t.Logf}
+	o := Options{URL: strings.Join(urls, ","), TokenFile: tokenFile(t, "the token of the cluster"), Log: t.Logf}
 	var f *Fleet
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) { // until it has elected a leader
 		var err error

@@ -153,6 +153,8 @@ func deliveries(reply string) (int, error) {
 
 // ack acknowledges the block and waits until the server has recorded it.
 func (d *delivery) ack(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
 	_, err := d.fleet.nc.RequestWithContext(ctx, d.reply, []byte("+ACK"))
 	return err
 }

@@ -82,8 +82,6 @@ type Options struct {
 	// Set at most one: a file that holds the token, the seed of an nkey, or a
 	// user's JWT with its seed.
 	TokenFile, NKeyFile, CredsFile string
-	// Token is the token itself, if no file is given.
-	Token string
 	// PEM files: the authorities that signed the servers' certificates, and this
 	// client's certificate and key.
 	CA, Cert, Key string
@@ -114,13 +112,9 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	where := strings.Join(redact(o.URL), ",")
+	target, where := o.URL, redact(o.URL)
 	if o.Server != nil {
-		where = nats.DefaultURL
-	}
-	target := o.URL
-	if o.Server != nil {
-		target = where
+		target, where = nats.DefaultURL, nats.DefaultURL
 	}
 	if f.nc, err = nats.Connect(target, options...); err != nil {
 		return nil, fmt.Errorf("fleet: connect: %s: %w: %s", where, err, o.remedy(err))
@@ -155,19 +149,14 @@ func (o Options) nats(f *Fleet) ([]nats.Option, error) {
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // operations report their errors
 	}
 	if o.Server != nil {
-		options = append(options, nats.InProcessServer(o.Server.ns), nats.Token(o.Server.token))
-		return options, nil
+		return append(options, nats.InProcessServer(o.Server.ns), nats.Token(o.Server.token)), nil
 	}
-	token := o.Token
 	if o.TokenFile != "" {
-		data, err := os.ReadFile(o.TokenFile)
+		token, err := os.ReadFile(o.TokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("fleet: connect: token: %w", err)
 		}
-		token = strings.TrimSpace(string(data))
-	}
-	if token != "" {
-		options = append(options, nats.Token(token))
+		options = append(options, nats.Token(strings.TrimSpace(string(token))))
 	}
 	if o.NKeyFile != "" {
 		option, err := nats.NkeyOptionFromSeed(o.NKeyFile)
@@ -202,16 +191,15 @@ func (o Options) remedy(err error) string {
 }
 
 // redact removes passwords and tokens from URLs.
-func redact(urls string) []string {
-	var out []string
-	for s := range strings.SplitSeq(urls, ",") {
+func redact(urls string) string {
+	list := strings.Split(urls, ",")
+	for i, s := range list {
 		if u, err := url.Parse(s); err == nil && u.User != nil {
 			u.User = url.User("...")
-			s = u.String()
+			list[i] = u.String()
 		}
-		out = append(out, s)
 	}
-	return out
+	return strings.Join(list, ",")
 }
 
 // ensure creates missing streams and object stores.

@@ -158,10 +158,7 @@ func workerConfig(t testing.TB, name string, run runFunc) WorkerConfig {
 // startWorker runs a worker until the test ends.
 func startWorker(t testing.TB, o Options, config WorkerConfig) *Worker {
 	t.Helper()
-	w, err := NewWorker(connect(t, o), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewWorker(connect(t, o), config)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -205,11 +202,7 @@ func TestWorkersDie(t *testing.T) {
 				})
 				config.Log = nil // it may log after the test has ended
 				config.published = func() { die(0.3) }
-				w, err := NewWorker(f, config)
-				if err != nil {
-					t.Error(err)
-					return
-				}
+				w := NewWorker(f, config)
 				w.Run(ctx)
 				f.Close()
 			}
@@ -336,11 +329,7 @@ func TestStuckBlock(t *testing.T) {
 					return noop(ctx, c)
 				})
 				config.Log = nil
-				w, err := NewWorker(f, config)
-				if err != nil {
-					t.Error(err)
-					return
-				}
+				w := NewWorker(f, config)
 				w.Run(ctx)
 				f.Close()
 			}

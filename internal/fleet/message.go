@@ -68,6 +68,9 @@ func blockSubject(kind, sweep string, block int) string {
 	return "isobar." + kind + "." + sweep + "." + strconv.Itoa(block)
 }
 
+// sweepSubjects are the subjects of all blocks of a sweep.
+func sweepSubjects(kind, sweep string) string { return "isobar." + kind + "." + sweep + ".*" }
+
 // subjectBlock is the inverse of blockSubject: it parses the last two tokens.
 func subjectBlock(subject string) (sweep string, block int, err error) {
 	tokens := strings.Split(subject, ".")

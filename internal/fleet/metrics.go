@@ -15,33 +15,33 @@ type Collector struct{ fleet *Fleet }
 func NewCollector(f *Fleet) *Collector { return &Collector{f} }
 
 var (
-	worker = []string{"worker", "cpu", "platform"}
+	allDescs []*prometheus.Desc
+	worker   = []string{"worker", "cpu", "platform"}
 
-	upDesc      = prometheus.NewDesc("isobar_fleet_up", "1 if the fleet answered.", nil, nil)
-	workersDesc = prometheus.NewDesc("isobar_fleet_workers", "Workers that answered, by state.", []string{"state"}, nil)
-	queuedDesc  = prometheus.NewDesc("isobar_fleet_queued_blocks", "Published blocks that no worker holds.",
-		[]string{"sweep"}, nil)
-	runningDesc = prometheus.NewDesc("isobar_fleet_running_blocks", "Blocks that a worker holds.", []string{"sweep"}, nil)
-	resultsDesc = prometheus.NewDesc("isobar_fleet_unstored_results", "Results that the coordinator has not stored yet.",
-		[]string{"sweep"}, nil)
-	deadDesc   = prometheus.NewDesc("isobar_fleet_dead_messages", "Messages that were given up.", nil, nil)
-	cellsDesc  = prometheus.NewDesc("isobar_fleet_cells_total", "Cells run since the worker joined.", worker, nil)
-	failedDesc = prometheus.NewDesc("isobar_fleet_failed_cells_total", "Cells that failed since the worker joined.",
-		worker, nil)
-	retriesDesc = prometheus.NewDesc("isobar_fleet_retries_total",
-		"Blocks given to the worker, since it joined, that had been given out before.", worker, nil)
-	lostDesc = prometheus.NewDesc("isobar_fleet_lost_heartbeats_total", "Heartbeats that found no connection.",
-		worker, nil)
-	refusedDesc = prometheus.NewDesc("isobar_fleet_refused_blocks_total", "Blocks that the worker gave up.", worker, nil)
-	floorDesc   = prometheus.NewDesc("isobar_fleet_noise_floor_ratio",
-		"Ratio between equal cells on the worker: 1 means no difference.", worker, nil)
-	allFleetDescs = []*prometheus.Desc{upDesc, workersDesc, queuedDesc, runningDesc, resultsDesc, deadDesc, cellsDesc,
-		failedDesc, retriesDesc, lostDesc, refusedDesc, floorDesc}
+	upDesc      = desc("up", "1 if the fleet answered.")
+	workersDesc = desc("workers", "Workers that answered, by state.", "state")
+	queuedDesc  = desc("queued_blocks", "Published blocks that no worker holds.", "sweep")
+	runningDesc = desc("running_blocks", "Blocks that a worker holds.", "sweep")
+	resultsDesc = desc("unstored_results", "Results that the coordinator has not stored yet.", "sweep")
+	deadDesc    = desc("dead_messages", "Messages that were given up.")
+	cellsDesc   = desc("cells_total", "Cells run since the worker joined.", worker...)
+	failedDesc  = desc("failed_cells_total", "Cells that failed since the worker joined.", worker...)
+	retriesDesc = desc("retries_total", "Blocks given to the worker, since it joined, that had been given out before.",
+		worker...)
+	lostDesc    = desc("lost_heartbeats_total", "Heartbeats that found no connection.", worker...)
+	refusedDesc = desc("refused_blocks_total", "Blocks that the worker gave up.", worker...)
+	floorDesc   = desc("noise_floor_ratio", "Ratio between equal cells on the worker: 1 means no difference.", worker...)
 )
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	d := prometheus.NewDesc("isobar_fleet_"+name, help, labels, nil)
+	allDescs = append(allDescs, d)
+	return d
+}
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range allFleetDescs {
+	for _, d := range allDescs {
 		descs <- d
 	}
 }

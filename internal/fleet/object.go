@@ -27,9 +27,6 @@ const maxObject = 256 << 20
 
 // putResult stores an encoded result under the name of the attempt.
 func (f *Fleet) putResult(ctx context.Context, name string, data []byte) (digest string, err error) {
-	if len(data) > maxObject {
-		return "", fmt.Errorf("oversized: a result of %d bytes, at most %d", len(data), maxObject)
-	}
 	bucket, err := f.js.ObjectStore(ctx, resultStore)
 	if err != nil {
 		return "", fmt.Errorf("object store %s: %w", resultStore, err)

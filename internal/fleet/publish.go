@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -81,25 +80,26 @@ func (s *sweep) withdraw() {
 	s.fleet.remove(ctx, s.ID, len(s.pending) == 0)
 }
 
-// remove removes a sweep's work and, if the sweep is finished, its results.
-func (f *Fleet) remove(ctx context.Context, id string, results bool) error {
-	var errs []error
-	purge := func(stream, subject string) {
-		if st, err := f.js.Stream(ctx, stream); err != nil {
-			errs = append(errs, err)
-		} else if err := st.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
-			errs = append(errs, err)
-		}
-		if err := f.js.DeleteConsumer(ctx, stream, id); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			errs = append(errs, err)
-		}
-	}
-	purge(workStream, "isobar.work."+id+".*")
+// remove removes a sweep's work and, if the sweep is finished, its results, as far as the
+// servers answer.
+func (f *Fleet) remove(ctx context.Context, id string, results bool) {
+	f.purge(ctx, workStream, sweepSubjects("work", id))
+	f.js.DeleteConsumer(ctx, workStream, id)
 	if results {
-		purge(resultStream, "isobar.result."+id+".*")
-		if err := f.js.DeleteConsumer(ctx, deadStream, id); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			errs = append(errs, err)
-		}
+		f.purge(ctx, resultStream, sweepSubjects("result", id))
+		f.js.DeleteConsumer(ctx, resultStream, id)
+		f.js.DeleteConsumer(ctx, deadStream, id)
 	}
-	return errors.Join(errs...)
+}
+
+// purge removes the messages of some subjects from a stream.
+func (f *Fleet) purge(ctx context.Context, stream, subjects string) error {
+	st, err := f.js.Stream(ctx, stream)
+	if err == nil {
+		err = st.Purge(ctx, jetstream.WithPurgeSubject(subjects))
+	}
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", stream, err)
+	}
+	return nil
 }

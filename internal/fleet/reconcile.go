@@ -19,11 +19,11 @@ const stuckLooks = 3
 func (s *sweep) reconcile(ctx context.Context) error {
 	// A block moves from the work queue to the results, so check them in this
 	// order.
-	work, err := s.blocksIn(ctx, workStream, "isobar.work."+s.ID+".*")
+	work, err := s.blocksIn(ctx, workStream, sweepSubjects("work", s.ID))
 	if err != nil {
 		return err
 	}
-	results, err := s.blocksIn(ctx, resultStream, "isobar.result."+s.ID+".*")
+	results, err := s.blocksIn(ctx, resultStream, sweepSubjects("result", s.ID))
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *sweep) reconcile(ctx context.Context) error {
 	s.order, s.lastAt = unsent, time.Now()
 	for _, r := range lost {
 		s.Warn("gave up block %d: %v", r.Block, r.Records[0].Err)
-		if err := s.purgeWork(ctx, r.Block); err != nil {
+		if err := s.fleet.purge(ctx, workStream, workSubject(s.ID, r.Block)); err != nil {
 			return err
 		}
 	}
@@ -87,14 +87,6 @@ func (s *sweep) blocksIn(ctx context.Context, stream, subjects string) (map[int]
 		}
 	}
 	return blocks, nil
-}
-
-func (s *sweep) purgeWork(ctx context.Context, number int) error {
-	st, err := s.fleet.js.Stream(ctx, workStream)
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", workStream, err)
-	}
-	return st.Purge(ctx, jetstream.WithPurgeSubject(workSubject(s.ID, number)))
 }
 
 // collectDead stores failures for the blocks that workers gave up.

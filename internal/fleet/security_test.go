@@ -21,21 +21,27 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-func TestCredentials(t *testing.T) {
-	server := serve(t, ServerConfig{Listen: "127.0.0.1:0", Token: "the right token"})
-	wrong := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(wrong, []byte("a wrong token"), 0o600); err != nil {
+// tokenFile returns a file with a token.
+func tokenFile(t *testing.T, token string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+func TestCredentials(t *testing.T) {
+	server := serve(t, ServerConfig{Listen: "127.0.0.1:0", Token: "the right token"})
+	wrong := tokenFile(t, "a wrong token")
 	for name, test := range map[string]struct {
 		options Options
 		ok      bool
 		remedy  string
 	}{
-		"none":       {Options{}, false, "requires a credential: give --token-file"},
-		"wrong":      {Options{Token: "a wrong token"}, false, ""},
-		"wrong file": {Options{TokenFile: wrong}, false, wrong + " is not this server's"},
-		"right":      {Options{Token: "the right token"}, true, ""},
+		"none":  {Options{}, false, "requires a credential: give --token-file"},
+		"wrong": {Options{TokenFile: wrong}, false, wrong + " is not this server's"},
+		"right": {Options{TokenFile: tokenFile(t, "the right token")}, true, ""},
 	} {
 		test.options.URL = server.URL()
 		f, err := Connect(t.Context(), test.options)
@@ -83,7 +89,7 @@ func TestNKeys(t *testing.T) {
 		f.Close()
 		t.Error("a stranger's key was accepted")
 	}
-	if f, err := Connect(t.Context(), Options{URL: server.URL(), Token: server.Token()}); err == nil {
+	if f, err := Connect(t.Context(), Options{URL: server.URL(), TokenFile: tokenFile(t, server.Token())}); err == nil {
 		f.Close()
 		t.Error("a token was accepted in place of a key")
 	}

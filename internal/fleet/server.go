@@ -116,9 +116,7 @@ func (s *Server) Failed() bool { return !s.ns.JetStreamEnabled() }
 func (s *Server) Close() {
 	s.ns.Shutdown()
 	s.ns.WaitForShutdown()
-	if s.temp != "" {
-		os.RemoveAll(s.temp)
-	}
+	os.RemoveAll(s.temp)
 }
 
 func (c ServerConfig) options(s *Server) (*server.Options, error) {

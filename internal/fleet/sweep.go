@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,6 +61,8 @@ type sweep struct {
 	deadAt  time.Time // of the last check for dead messages
 	fitAt   time.Time // of the next check that a worker qualifies
 	warned  string    // the last error reported
+
+	unstored error // of Store, which ends the sweep
 }
 
 type block struct {
@@ -89,10 +92,9 @@ func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
 			return fmt.Errorf("fleet: sweep: %w", context.Cause(ctx))
 		case f.lost.Err() != nil:
 			return fmt.Errorf("fleet: sweep: the servers closed the connection: %w", f.nc.LastError())
+		case s.unstored != nil:
+			return s.unstored
 		case err != nil:
-			if storing, ok := errors.AsType[*storeError](err); ok {
-				return storing.err
-			}
 			if err.Error() != s.warned { // the streams may be away: warn once
 				s.warned = err.Error()
 				s.Warn("the fleet does not answer: %v; trying again", err)
@@ -113,25 +115,12 @@ func (s *sweep) stop() {
 	}
 }
 
-// storeError is an error of SweepConfig.Store.
-type storeError struct{ err error }
-
-func (e *storeError) Error() string { return e.err.Error() }
-
 func newSweep(f *Fleet, config SweepConfig) (*sweep, error) {
 	s := &sweep{SweepConfig: config, fleet: f, pending: map[int]*block{}, fitAt: time.Now().Add(2 * time.Second)}
 	if s.ID == "" || strings.Trim(s.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 		return nil, fmt.Errorf("fleet: sweep: ID %q: want letters, digits, - and _", s.ID)
 	}
-	if s.AckWait <= 0 {
-		s.AckWait = 30 * time.Second
-	}
-	if s.Attempts <= 0 {
-		s.Attempts = 10
-	}
-	if s.Ahead <= 0 {
-		s.Ahead = 16384
-	}
+	s.AckWait, s.Attempts, s.Ahead = cmp.Or(s.AckWait, 30*time.Second), cmp.Or(s.Attempts, 10), cmp.Or(s.Ahead, 16384)
 	if s.Warn == nil {
 		s.Warn = func(string, ...any) {}
 	}
@@ -215,7 +204,7 @@ func (s *sweep) begin(ctx context.Context) error {
 	}
 	js := s.fleet.js
 	if _, err := js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
-		Durable: s.ID, FilterSubject: "isobar.work." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy,
+		Durable: s.ID, FilterSubject: sweepSubjects("work", s.ID), AckPolicy: jetstream.AckExplicitPolicy,
 		AckWait: s.AckWait, MaxDeliver: s.Attempts,
 		MaxAckPending: -1, MaxWaiting: maxWaiting, Metadata: s.Requires.metadata(),
 	}); err != nil {
@@ -227,7 +216,7 @@ func (s *sweep) begin(ctx context.Context) error {
 		return fmt.Errorf("consumer of results: %w", err)
 	}
 	results, err := js.CreateOrUpdateConsumer(ctx, resultStream, jetstream.ConsumerConfig{
-		Durable: s.ID, FilterSubject: "isobar.result." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy,
+		Durable: s.ID, FilterSubject: sweepSubjects("result", s.ID), AckPolicy: jetstream.AckExplicitPolicy,
 		AckWait:       time.Minute,
 		MaxAckPending: 4 * fetchBatch, InactiveThreshold: resultAge,
 	})
@@ -235,7 +224,7 @@ func (s *sweep) begin(ctx context.Context) error {
 		return fmt.Errorf("consumer of results: %w", err)
 	}
 	if s.dead, err = js.CreateOrUpdateConsumer(ctx, deadStream, jetstream.ConsumerConfig{
-		Durable: s.ID, FilterSubject: "isobar.dead." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy,
+		Durable: s.ID, FilterSubject: sweepSubjects("dead", s.ID), AckPolicy: jetstream.AckExplicitPolicy,
 		InactiveThreshold: resultAge,
 	}); err != nil {
 		return fmt.Errorf("consumer of dead messages: %w", err)
@@ -311,8 +300,8 @@ func (s *sweep) store(results []*Result) error {
 	if len(results) == 0 {
 		return nil
 	}
-	if err := s.Store(results); err != nil {
-		return &storeError{err}
+	if s.unstored = s.Store(results); s.unstored != nil {
+		return s.unstored
 	}
 	for _, r := range results {
 		s.forget(r.Block)

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -107,16 +108,14 @@ func TestTLS(t *testing.T) {
 		{"the right authority", plain, Options{CA: ours.file}, ""},
 		{"no authority", plain, Options{}, "certificate"},
 		{"another authority", plain, Options{CA: strangers.file}, "certificate"},
-		{"the right authority and no token", plain, Options{CA: ours.file, Token: "none"}, "Authorization"},
+		{"the right authority and no token", plain, Options{CA: ours.file, TokenFile: tokenFile(t, "none")}, "Authorization"},
 		{"a certificate for another address", elsewhere, Options{CA: ours.file}, "certificate"},
 		{"a client's certificate", mutual, Options{CA: ours.file, Cert: known, Key: knownKey}, ""},
 		{"no client's certificate", mutual, Options{CA: ours.file}, "tls"},
 		{"a client's certificate of another authority", mutual, Options{CA: ours.file, Cert: forged, Key: forgedKey}, "tls"},
 	} {
 		test.options.URL = test.server.URL()
-		if test.options.Token == "" {
-			test.options.Token = "the right token"
-		}
+		test.options.TokenFile = cmp.Or(test.options.TokenFile, tokenFile(t, "the right token"))
 		f, err := Connect(t.Context(), test.options)
 		switch {
 		case err == nil:

@@ -27,9 +27,7 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 	if d.number > 1 {
 		w.update(func(m *Member) { m.Retries++ })
 		if w.hasResult(ctx, d.subject) { // its worker died before it could acknowledge
-			ackCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
-			defer cancel()
-			d.ack(ackCtx)
+			d.ack(ctx)
 			return
 		}
 	}
@@ -123,7 +121,7 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 	defer w.update(func(m *Member) { m.State, m.Sweep, m.Cell, m.Started = stateOf(m.State, "idle"), "", "", time.Time{} })
 	origin := &cell.Origin{Machine: w.config.Machine, Worker: w.config.Name, Attempt: nuid.Next()}
 	result := &Result{Sweep: job.Sweep, Block: job.Block, Origin: origin}
-	runner := w.config.Runner(dir)
+	runner, kept := w.config.Runner(dir), false
 	for _, c := range job.Cells {
 		w.update(func(m *Member) { m.Cell = c.Key() })
 		rec, profiles, err := runner.Run(ctx, w.limit(c, program))
@@ -131,7 +129,8 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 			return err
 		}
 		rec.Cell = c
-		result.add(rec, profiles)
+		result.Records, result.Profiles = append(result.Records, rec), append(result.Profiles, profiles)
+		kept = kept || len(profiles) > 0
 		w.update(func(m *Member) {
 			m.Done++
 			m.CellsDone++
@@ -139,6 +138,9 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 				m.CellsFailed++
 			}
 		})
+	}
+	if !kept {
+		result.Profiles = nil
 	}
 	w.noteFloor(result)
 	return w.deliver(ctx, d, result, origin.Attempt)
@@ -150,16 +152,6 @@ func stateOf(now, next string) string {
 		return now
 	}
 	return next
-}
-
-func (r *Result) add(rec cell.Record, profiles map[string][]byte) {
-	if len(profiles) > 0 && r.Profiles == nil {
-		r.Profiles = make([]map[string][]byte, len(r.Records))
-	}
-	r.Records = append(r.Records, rec)
-	if r.Profiles != nil {
-		r.Profiles = append(r.Profiles, profiles)
-	}
 }
 
 // deliver publishes the result until a server has it, then acknowledges the
@@ -194,9 +186,7 @@ func (w *Worker) deliver(ctx context.Context, d *delivery, result *Result, attem
 	if w.config.published != nil {
 		w.config.published()
 	}
-	ackCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if err := d.ack(ackCtx); err != nil { // another worker will get it and find the result
+	if err := d.ack(ctx); err != nil { // another worker will get it and find the result
 		w.config.Log("block %d of %s is finished, but not acknowledged: %v", result.Block, result.Sweep, err)
 	}
 	return nil

@@ -113,17 +113,12 @@ type Member struct {
 func (m *Member) platform() string { return m.Machine.OS + "/" + m.Machine.Arch }
 
 // NewWorker returns a worker of the fleet.
-func NewWorker(f *Fleet, config WorkerConfig) (*Worker, error) {
+func NewWorker(f *Fleet, config WorkerConfig) *Worker {
 	if config.Runner == nil {
 		panic("fleet: NewWorker: no Runner")
 	}
 	if len(config.Allow) == 0 {
 		config.Allow = []string{KindLab}
-	}
-	for _, kind := range config.Allow {
-		if kind != KindLab && kind != KindExec {
-			return nil, fmt.Errorf("fleet: worker: allow %q: want lab or exec", kind)
-		}
 	}
 	if config.Name == "" {
 		config.Name = config.Machine.Hostname + "-" + nuid.Next()[16:]
@@ -141,7 +136,7 @@ func NewWorker(f *Fleet, config WorkerConfig) (*Worker, error) {
 	if m.OS == "" {
 		w.member.Machine.OS, w.member.Machine.Arch = runtime.GOOS, runtime.GOARCH
 	}
-	return w, nil
+	return w
 }
 
 // Drain makes Run return when the current block, if any, is finished.
@@ -167,14 +162,14 @@ func (w *Worker) update(f func(*Member)) {
 // closed permanently, or ctx ends, which gives the current block back.
 func (w *Worker) Run(ctx context.Context) error {
 	subscriptions, err := w.subscribe()
-	if err != nil {
-		return fmt.Errorf("fleet: worker: %w", err)
-	}
 	defer func() {
 		for _, s := range subscriptions {
 			s.Unsubscribe()
 		}
 	}()
+	if err != nil {
+		return fmt.Errorf("fleet: worker: %w", err)
+	}
 	if w.inbox, err = newInbox(w.fleet); err != nil {
 		return fmt.Errorf("fleet: worker: %w", err)
 	}
@@ -255,36 +250,39 @@ func (w *Worker) wait(ctx context.Context, queues []queue, d time.Duration) []qu
 	return queues
 }
 
-// subscribe listens for news and answers pings.
-func (w *Worker) subscribe() ([]*nats.Subscription, error) {
-	news, err := w.fleet.nc.Subscribe(newsSubject, func(m *nats.Msg) {
-		var q queue
-		if json.Unmarshal(m.Data, &q) != nil {
-			return
+// subscribe listens for news and answers pings. It returns the subscriptions even with
+// an error.
+func (w *Worker) subscribe() (all []*nats.Subscription, err error) {
+	for subject, handle := range map[string]nats.MsgHandler{
+		newsSubject: func(m *nats.Msg) {
+			var q queue
+			if json.Unmarshal(m.Data, &q) != nil {
+				return
+			}
+			select {
+			case w.news <- q:
+			default: // it will check
+			}
+		},
+		pingSubject: func(m *nats.Msg) {
+			if doc, err := json.Marshal(w.Member()); err == nil {
+				m.Respond(doc)
+			}
+		},
+		drainSubject: func(m *nats.Msg) {
+			if string(m.Data) == w.config.Name {
+				w.Drain()
+				m.Respond(nil)
+			}
+		},
+	} {
+		s, err := w.fleet.nc.Subscribe(subject, handle)
+		if err != nil {
+			return all, err
 		}
-		select {
-		case w.news <- q:
-		default: // it will check
-		}
-	})
-	if err != nil {
-		return nil, err
+		all = append(all, s)
 	}
-	pings, err := w.fleet.nc.Subscribe(pingSubject, func(m *nats.Msg) {
-		if doc, err := json.Marshal(w.Member()); err == nil {
-			m.Respond(doc)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	drains, err := w.fleet.nc.Subscribe(drainSubject, func(m *nats.Msg) {
-		if string(m.Data) == w.config.Name {
-			w.Drain()
-			m.Respond(nil)
-		}
-	})
-	return []*nats.Subscription{news, pings, drains}, err
+	return all, nil
 }
 
 // Drain tells the named worker to finish its current block and leave.

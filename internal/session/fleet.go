@@ -156,17 +156,11 @@ func (se *Session) joinFleet(ctx context.Context, o *Fleet) (f *fleet.Fleet, lea
 			connections[i], err = fleet.Connect(ctx, fleet.Options{Server: server})
 		}
 	}
-	var w *fleet.Worker
-	if err == nil {
-		w, err = fleet.NewWorker(connections[1], config)
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	leave = func() {
 		cancel()
-		if w != nil {
-			<-done
-		}
+		<-done
 		for _, f := range connections {
 			if f != nil {
 				f.Close()
@@ -176,12 +170,13 @@ func (se *Session) joinFleet(ctx context.Context, o *Fleet) (f *fleet.Fleet, lea
 		os.RemoveAll(dir)
 	}
 	if err != nil {
+		close(done)
 		leave()
 		return nil, nil, err
 	}
 	go func() {
 		defer close(done)
-		w.Run(ctx)
+		fleet.NewWorker(connections[1], config).Run(ctx)
 	}()
 	return connections[0], leave, nil
 }
