@@ -42,7 +42,6 @@ func bucketBounds(i int) (lower, upper uint64) {
 }
 
 // bucketMiddle returns the value that represents bucket i.
-func bucketMiddle(i int) uint64 {
-	lower, upper := bucketBounds(i)
-	return lower + (upper-lower+1)/2
-}
+func bucketMiddle(i int) uint64 { return middle(bucketBounds(i)) }
+
+func middle(lower, upper uint64) uint64 { return lower + (upper-lower+1)/2 }

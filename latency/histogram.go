@@ -151,8 +151,9 @@ func (h *Histogram) StdDev() time.Duration {
 	n := float64(h.count)
 	mean := (float64(h.sum.hi)*(1<<64) + float64(h.sum.lo)) / n
 	var squares float64
-	for v, count := range h.values() {
-		squares += (float64(v) - mean) * (float64(v) - mean) * float64(count)
+	for b := range h.Buckets() {
+		off := float64(h.within(middle(uint64(b.Lower), uint64(b.Upper)))) - mean
+		squares += off * off * float64(b.Count)
 	}
 	return time.Duration(math.Round(math.Sqrt(squares / n)))
 }
@@ -192,35 +193,15 @@ func (h *Histogram) nth(rank uint64) uint64 {
 	var seen uint64
 	for i, n := range h.counts {
 		if seen += n; seen > rank {
-			return h.at(i)
+			return h.within(bucketMiddle(i))
 		}
 	}
 	panic("latency: Quantile: buckets hold fewer values than Count says; was the histogram copied or changed by " +
 		"another goroutine?")
 }
 
-// values yields each value, or the one that represents its bucket, and its
-// count, in ascending order.
-func (h *Histogram) values() iter.Seq2[uint64, uint64] {
-	return func(yield func(v, count uint64) bool) {
-		if h.counts == nil {
-			for _, v := range h.exact {
-				if !yield(v, 1) {
-					return
-				}
-			}
-			return
-		}
-		for i, n := range h.counts {
-			if n > 0 && !yield(h.at(i), n) {
-				return
-			}
-		}
-	}
-}
-
-// at is the value that represents bucket i.
-func (h *Histogram) at(i int) uint64 { return min(max(bucketMiddle(i), h.min), h.max) }
+// within limits a value that represents a bucket to the values that there are.
+func (h *Histogram) within(v uint64) uint64 { return min(max(v, h.min), h.max) }
 
 // Buckets yields the non-empty buckets in ascending order. An exact histogram
 // has one for each distinct value.

@@ -140,7 +140,7 @@ func (m *Monitor) serveHistory(w http.ResponseWriter) {
 	}
 	b := fmt.Appendf(nil, `{"process":%s,"interval":%d,"keep":%d,"figures":%s,"rows":[`, process,
 		m.interval.Milliseconds(), len(m.times), head)
-	b, next := m.from(0, b, ",")
+	b, next := m.from(0, b)
 	w.Write(fmt.Appendf(b, `],"next":"%s"}`, m.appendID(nil, next)))
 }
 
@@ -186,7 +186,7 @@ func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 	for open := true; open; {
 		b = append(b[:0], "data: ["...)
 		before := next
-		if b, next = m.from(next, b, ","); next != before {
+		if b, next = m.from(next, b); next != before {
 			b = append(b, "]\nid: "...)
 			b = append(m.appendID(b, next), "\n\n"...)
 		} else {

@@ -191,18 +191,17 @@ func (m *Monitor) Last(values []float64) (time.Time, error) {
 
 // from appends to b the rows still kept from number k on, as JSON arrays that
 // begin with the time, and returns the number after the last one.
-func (m *Monitor) from(k uint64, b []byte, separator string) ([]byte, uint64) {
+func (m *Monitor) from(k uint64, b []byte) ([]byte, uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := uint64(len(m.times))
 	if m.samples > n {
 		k = max(k, m.samples-n)
 	}
-	for first := true; k < m.samples; k++ {
-		if !first {
-			b = append(b, separator...)
+	for first := k; k < m.samples; k++ {
+		if k > first {
+			b = append(b, ',')
 		}
-		first = false
 		i := int(k % n)
 		b = appendRow(b, m.times[i], m.values[i*len(m.figures):(i+1)*len(m.figures)])
 	}

@@ -199,7 +199,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		}}})
 		time.Sleep(24*time.Second + time.Millisecond)
 		synctest.Wait()
-		b, next := m.from(0, nil, ",")
+		b, next := m.from(0, nil)
 		var rows [][]*float64
 		if err := json.Unmarshal(fmt.Appendf(nil, "[%s]", b), &rows); err != nil {
 			t.Fatal(err)
@@ -218,7 +218,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		m.Close()
 		m.Close()
 		time.Sleep(10 * time.Second)
-		if _, after := m.from(0, nil, ","); after != next {
+		if _, after := m.from(0, nil); after != next {
 			t.Error("sampled after Close")
 		}
 	})

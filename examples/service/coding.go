@@ -109,15 +109,10 @@ func quality(parameters string) (q int, ok bool) {
 	if len(parameters) < 3 || parameters[0]|0x20 != 'q' || parameters[1] != '=' {
 		return 0, false
 	}
-	whole, decimals, dot := strings.Cut(parameters[2:], ".")
-	if whole != "0" && whole != "1" || len(decimals) > 3 || dot && whole == "1" && strings.Trim(decimals, "0") != "" {
+	whole, decimals, _ := strings.Cut(parameters[2:], ".")
+	if len(whole) != 1 || len(decimals) > 3 {
 		return 0, false
 	}
-	for _, d := range []byte(decimals) {
-		if d < '0' || d > '9' {
-			return 0, false
-		}
-	}
-	q, err := strconv.Atoi(whole + (decimals + "000")[:3])
-	return q, err == nil
+	n, err := strconv.ParseUint(whole+(decimals + "000")[:3], 10, 16)
+	return int(n), err == nil && n <= 1000
 }

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -102,11 +103,8 @@ func (s *service) add(c *http11.Context) {
 func (s *service) all() []note {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]note, 0, len(s.notes))
-	for _, n := range s.notes {
-		all = append(all, n)
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].ID < all[j].ID })
+	all := slices.AppendSeq([]note{}, maps.Values(s.notes))
+	slices.SortFunc(all, func(a, b note) int { return a.ID - b.ID })
 	return all
 }
 

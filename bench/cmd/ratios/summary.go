@@ -36,11 +36,7 @@ func (t *tally) add(row, interval, verdict string, ratio float64) {
 	}
 }
 
-func (t *tally) median() float64 {
-	s := slices.Sorted(slices.Values(t.ratios))
-	n := len(s)
-	return (s[(n-1)/2] + s[n/2]) / 2
-}
+func (t *tally) median() float64 { return median(t.ratios) }
 
 // title begins the first line of a page; its packages follow.
 const title = "# Ours against peers"
