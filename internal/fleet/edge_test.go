@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
@@ -216,5 +218,15 @@ func (p *proxy) cut(cut bool) {
 		if !cut {
 			close(p.open)
 		}
+	}
+}
+
+// TestPickOnClosed: without a connection the error says so.
+func TestPickOnClosed(t *testing.T) {
+	f := connect(t, Options{Server: serve(t, ServerConfig{})})
+	f.Close()
+	_, err := f.Pick(t.Context(), Requirement{Kind: KindLab}, nil)
+	if !errors.Is(err, nats.ErrConnectionClosed) {
+		t.Errorf("%v, want the reason: %v", err, nats.ErrConnectionClosed)
 	}
 }

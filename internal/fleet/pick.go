@@ -13,7 +13,7 @@ func (f *Fleet) Pick(ctx context.Context, r Requirement, warn func(reason string
 	for {
 		members, err := f.Members(ctx, 500*time.Millisecond)
 		if err != nil {
-			return Member{}, fmt.Errorf("fleet: pick: %w", context.Cause(ctx))
+			return Member{}, fmt.Errorf("fleet: pick: %w", err)
 		}
 		var found *Member
 		for i := range members {
