@@ -92,6 +92,9 @@ func newTraceFeed(name string, r io.Reader, c Config) *traceFeed {
 	}
 	go func() {
 		result, err := trace.Follow(r, own, func(c trace.Cycle) { f.send(ctx, traceEvent{cycle: c}) })
+		if t, ok := r.(*tail); ok {
+			t.file.Close()
+		}
 		if err == nil {
 			err = io.EOF
 		}
@@ -334,6 +337,6 @@ func (t *tail) follow() error {
 	return nil
 }
 
-// Close does nothing: the reader's own goroutine owns the file and ends with
-// the feed.
+// Close does nothing: the goroutine that reads owns the file. It ends with the
+// feed, and closes it then.
 func (t *tail) Close() error { return nil }

@@ -4,9 +4,11 @@ import (
 	"expvar"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // This process listens, so its feed shows the figures of its port and of the
@@ -56,6 +58,37 @@ func TestReachable(t *testing.T) {
 	} {
 		if got, ok := reachable(in); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A file that is followed is closed with its feed: isobar ui opens one again and again.
+func TestFileIsClosed(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "gc.log")
+	if err := os.WriteFile(name, []byte(traceLine(1, "1", 4, 6, 2)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() (n int) {
+		links, err := filepath.Glob("/proc/self/fd/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range links {
+			if target, err := os.Readlink(link); err == nil && target == name {
+				n++
+			}
+		}
+		return n
+	}
+	f := openTest(t, name, Config{})
+	next(t, f)
+	if n := open(); n != 1 {
+		t.Fatalf("the file is open %d times while it is followed", n)
+	}
+	f.Close()
+	for deadline := time.Now().Add(10 * time.Second); open() > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the file is open after Close")
 		}
 	}
 }
