@@ -42,13 +42,17 @@ type Built struct {
 	dir      string // of the binaries; the same for the same package, so that runs can be resumed
 	options  Program
 	args     []string
+	unlock   func()
 	Command  []string
 	Variants map[string][]string // commands of other builds, by name
 	From     *tune.Built         // nil if nothing was built
 }
 
 // Remove removes the binaries.
-func (b *Built) Remove() { os.RemoveAll(b.dir) }
+func (b *Built) Remove() {
+	os.RemoveAll(b.dir)
+	b.unlock()
+}
 
 // Prepare builds the program. For benchmarks it chooses a fixed number of
 // iterations, so that every run does the same work, and moves to the package's
@@ -74,6 +78,10 @@ func (se *Session) Prepare(
 	}
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("tune: %w", err)
+	}
+	// Another process that tunes the package runs these binaries, and removes them at its end.
+	if b.unlock, err = store.Lock(b.dir); err != nil {
+		return nil, fmt.Errorf("tune: %s: %w", pkg, err)
 	}
 	if err := b.build(ctx, dir, variants); err != nil {
 		b.Remove()
