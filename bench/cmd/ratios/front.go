@@ -67,7 +67,9 @@ func readPage(file, text string) machinePage {
 		p.machine = m[1]
 	}
 	for _, t := range tallies(text) {
-		p.by[t.pkg] = append(p.by[t.pkg], t)
+		if !strings.HasPrefix(t.peer, bound) {
+			p.by[t.pkg] = append(p.by[t.pkg], t)
+		}
 	}
 	return p
 }

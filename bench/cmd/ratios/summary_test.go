@@ -40,6 +40,29 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+// A bound has its rows on the page and is neither best peer nor lost to.
+func TestBoundsAreNoPeers(t *testing.T) {
+	const page = `# Ours on Some CPU, 2 CPUs.
+
+## server
+
+### Get
+
+| implementation | time/op | ratio | interval | verdict for isobar |
+| --- | ---: | ---: | --- | --- |
+| bound-kernel | 1 ns | 2 (CPU) | [1.9, 2.1] | worse |
+| isobar | 2 ns | | | |
+| slow | 4 ns | 0.5 (CPU) | [0.4, 0.6] | better |
+`
+	if !strings.Contains(summarize(page), "| server | bound-kernel | 1 |") {
+		t.Error("the page lacks the bound's row")
+	}
+	table := front([]machinePage{readPage("benchmarks-some.md", page)})
+	if want := "| server | slow | 0.5 | 0 of 1 |"; !strings.Contains(table, want) {
+		t.Errorf("want %s in:\n%s", want, table)
+	}
+}
+
 // TestPagesHaveTheirSummaries holds the summaries of the pages against their
 // rows, and the table of all machines against the pages.
 func TestPagesHaveTheirSummaries(t *testing.T) {

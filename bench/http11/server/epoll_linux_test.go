@@ -13,8 +13,8 @@ import (
 )
 
 func init() {
-	names = append(names, "epoll")
-	servers["epoll"] = serveEpoll
+	names = append(names, "bound-epoll")
+	servers["bound-epoll"] = serveEpoll
 }
 
 // serveEpoll is the least that a server in Go can do: a loop on epoll for each

@@ -10,8 +10,8 @@ import (
 )
 
 func init() {
-	names = append(names, "least")
-	servers["least"] = serveLeast
+	names = append(names, "bound-least")
+	servers["bound-least"] = serveLeast
 }
 
 // serveLeast is the least HTTP that a goroutine per connection can do: it finds

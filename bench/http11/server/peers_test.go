@@ -19,7 +19,8 @@ import (
 	"github.com/isobar-go/isobar/http11"
 )
 
-// names lists the servers in the order in which they are run.
+// names lists the servers in the order in which they are run. One that begins with
+// "bound-" does less than a server must: it shows what is possible and is no peer.
 var names = []string{"isobar", "isobar-readiness", "fasthttp", "hertz", "net-http", "loop", "gnet"}
 
 var servers = map[string]func(net.Listener) error{
