@@ -82,7 +82,7 @@ func (t *buffers) Loop(worker int, n int64) uint64 {
 }
 
 func (t *buffers) operation(start int) uint64 {
-	c := t.pool.get()
+	c := t.get()
 	for i := range t.rows {
 		c.append(&t.ticks[(start+i)%buffersTicks])
 	}
@@ -93,8 +93,21 @@ func (t *buffers) operation(start int) uint64 {
 		volume += v
 	}
 	span := c.times[len(c.times)-1] - c.times[0]
-	t.pool.put(c)
+	t.put(c)
 	return math.Float64bits(average) ^ math.Float64bits(volatility) ^ uint64(volume) ^ uint64(span)
+}
+
+// get returns an empty buffer: the pool's or, if it has none, a new one.
+func (t *buffers) get() *columns {
+	if c := t.pool.get(); c != nil {
+		return c
+	}
+	return newColumns(t.rows)
+}
+
+func (t *buffers) put(c *columns) {
+	c.reset()
+	t.pool.put(c)
 }
 
 // columns is a buffer that holds ticks by column.

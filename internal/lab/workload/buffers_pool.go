@@ -7,68 +7,44 @@ import (
 	"github.com/isobar-go/isobar/internal/base/procpin"
 )
 
-// A columnPool hands out empty buffers and is safe for concurrent use.
+// A columnPool holds empty buffers and is safe for concurrent use.
 type columnPool interface {
-	get() *columns
-	put(*columns)
+	get() *columns // nil if it has none
+	put(*columns)  // which it drops if it is full
 }
 
 func newColumnPool(kind string, rows, capacity int) columnPool {
 	switch kind {
 	case "none":
-		return noPool{rows}
+		return noPool{}
 	case "mutex":
-		return newMutexPool(rows, capacity)
+		l := new(columnList)
+		l.fill(rows, capacity)
+		return l
 	case "sharded":
 		return newShardedPool(rows, capacity)
 	case "syncpool":
-		p := new(syncColumnPool)
-		p.pool.New = func() any { return newColumns(rows) }
-		return p
+		return new(syncColumnPool)
 	}
 	panic("workload: buffers: no pool " + kind)
 }
 
-type noPool struct{ rows int }
+type noPool struct{}
 
-func (p noPool) get() *columns { return newColumns(p.rows) }
-func (p noPool) put(*columns)  {}
+func (noPool) get() *columns { return nil }
+func (noPool) put(*columns)  {}
 
 type syncColumnPool struct{ pool sync.Pool }
 
-func (p *syncColumnPool) get() *columns { return p.pool.Get().(*columns) }
-
-func (p *syncColumnPool) put(c *columns) {
-	c.reset()
-	p.pool.Put(c)
+func (p *syncColumnPool) get() *columns {
+	c, _ := p.pool.Get().(*columns)
+	return c
 }
 
-// A mutexPool is the document's pool: a stack under one lock, filled in
-// advance. When empty it makes buffers; when full it drops them.
-type mutexPool struct {
-	rows int
-	list columnList
-}
+func (p *syncColumnPool) put(c *columns) { p.pool.Put(c) }
 
-func newMutexPool(rows, capacity int) *mutexPool {
-	p := &mutexPool{rows: rows}
-	p.list.fill(rows, capacity)
-	return p
-}
-
-func (p *mutexPool) get() *columns {
-	if c := p.list.pop(); c != nil {
-		return c
-	}
-	return newColumns(p.rows)
-}
-
-func (p *mutexPool) put(c *columns) {
-	c.reset()
-	p.list.push(c)
-}
-
-// A columnList is a bounded stack of empty buffers.
+// A columnList is the document's pool: a bounded stack under one lock, filled
+// in advance.
 type columnList struct {
 	mu   sync.Mutex
 	free []*columns // guarded by mu; its capacity is the bound
@@ -81,8 +57,7 @@ func (l *columnList) fill(rows, capacity int) {
 	}
 }
 
-// pop returns nil if the list is empty.
-func (l *columnList) pop() *columns {
+func (l *columnList) get() *columns {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.free)
@@ -94,6 +69,8 @@ func (l *columnList) pop() *columns {
 	l.free = l.free[:n-1]
 	return c
 }
+
+func (l *columnList) put(c *columns) { l.push(c) }
 
 // push reports whether there was room.
 func (l *columnList) push(c *columns) bool {
@@ -108,50 +85,45 @@ func (l *columnList) push(c *columns) bool {
 
 // A shardedPool has one list per P. A goroutine uses the list of its own P, so
 // that concurrent goroutines do not meet at a lock, and tries the others before
-// it makes or drops a buffer: buffers follow goroutines that move. (The
-// document always picks the last shard.) The lists share the capacity equally,
-// rounded up.
-type shardedPool struct {
-	rows   int
-	shards []columnShard
-}
+// it gives up: buffers follow goroutines that move. (The document always picks
+// the last shard.) The lists share the capacity equally, rounded up.
+type shardedPool []columnShard
 
 type columnShard struct {
 	columnList
 	_ [96]byte // keeps shards off each other's cache lines
 }
 
-func newShardedPool(rows, capacity int) *shardedPool {
-	p := &shardedPool{rows: rows, shards: make([]columnShard, runtime.GOMAXPROCS(0))}
-	for i := range p.shards {
-		p.shards[i].fill(rows, (capacity+len(p.shards)-1)/len(p.shards))
+func newShardedPool(rows, capacity int) shardedPool {
+	p := make(shardedPool, runtime.GOMAXPROCS(0))
+	for i := range p {
+		p[i].fill(rows, (capacity+len(p)-1)/len(p))
 	}
 	return p
 }
 
 // home is the shard where a goroutine starts. The goroutine may have moved by
 // then; that only costs some contention.
-func (p *shardedPool) home() int {
+func (p shardedPool) home() int {
 	id := procpin.Pin()
 	procpin.Unpin()
-	return id % len(p.shards)
+	return id % len(p)
 }
 
-func (p *shardedPool) get() *columns {
+func (p shardedPool) get() *columns {
 	home := p.home()
-	for i := range p.shards {
-		if c := p.shards[(home+i)%len(p.shards)].pop(); c != nil {
+	for i := range p {
+		if c := p[(home+i)%len(p)].get(); c != nil {
 			return c
 		}
 	}
-	return newColumns(p.rows)
+	return nil
 }
 
-func (p *shardedPool) put(c *columns) {
-	c.reset()
+func (p shardedPool) put(c *columns) {
 	home := p.home()
-	for i := range p.shards {
-		if p.shards[(home+i)%len(p.shards)].push(c) {
+	for i := range p {
+		if p[(home+i)%len(p)].push(c) {
 			return
 		}
 	}

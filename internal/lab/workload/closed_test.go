@@ -147,10 +147,10 @@ func TestRetainedDropsLikeTheDocument(t *testing.T) {
 
 func TestColumnPoolsKeepTheirBounds(t *testing.T) {
 	for _, kind := range []string{"mutex", "sharded"} {
-		p := newColumnPool(kind, 10, 4)
+		task := &buffers{pool: newColumnPool(kind, 10, 4), rows: 10}
 		var out []*columns
 		for range 20 { // more than the pool holds
-			c := p.get()
+			c := task.get()
 			if len(c.prices)+len(c.volumes)+len(c.times) != 0 || cap(c.prices) != 10 || slices.Contains(out, c) {
 				t.Fatalf("%s: not an empty buffer of its own: %+v", kind, c)
 			}
@@ -158,18 +158,18 @@ func TestColumnPoolsKeepTheirBounds(t *testing.T) {
 			out = append(out, c)
 		}
 		for _, c := range out {
-			p.put(c)
+			task.put(c)
 		}
 		held := 0
-		switch p := p.(type) {
-		case *mutexPool:
-			held = len(p.list.free)
-		case *shardedPool:
-			if len(p.shards) != runtime.GOMAXPROCS(0) {
-				t.Errorf("%d shards, want one for each P", len(p.shards))
+		switch p := task.pool.(type) {
+		case *columnList:
+			held = len(p.free)
+		case shardedPool:
+			if len(p) != runtime.GOMAXPROCS(0) {
+				t.Errorf("%d shards, want one for each P", len(p))
 			}
-			for i := range p.shards {
-				held += len(p.shards[i].free)
+			for i := range p {
+				held += len(p[i].free)
 			}
 		}
 		if most := 4 + runtime.GOMAXPROCS(0); held < 4 || held > most {
