@@ -99,10 +99,6 @@ func testingB(name, size string) ([]float64, error) {
 	return values, nil
 }
 
-type joined struct{ strategy.Strategy }
-
-func (j joined) Worker(i int) workload.StrategyWorker { return j.Strategy.Worker(i) }
-
 // BenchmarkPlain is the workload's loop as any benchmark would run it.
 func BenchmarkPlain(b *testing.B) {
 	name, size := os.Getenv("OVERHEAD_STRATEGY"), os.Getenv("OVERHEAD_SIZE")
@@ -117,10 +113,7 @@ func BenchmarkPlain(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	task, err := w.New(workload.Env{Params: params, Strategy: func(name string, size, workers int) (workload.Strategy, error) {
-		s, err := strategy.New(name, size, workers)
-		return joined{s}, err
-	}})
+	task, err := w.New(workload.Env{Params: params, Strategy: strategy.New})
 	if err != nil {
 		b.Fatal(err)
 	}

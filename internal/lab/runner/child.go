@@ -87,7 +87,7 @@ func newTask(c cell.Cell, join []string) (workload.Task, error) {
 	}
 	return w.New(workload.Env{
 		Params: params, Command: c.Program(), GC: c.GC, Seed: c.Seed, Join: join,
-		Strategy: newStrategy, Beside: runBeside,
+		Strategy: strategy.New, Beside: runBeside,
 	})
 }
 
@@ -118,9 +118,4 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 	}
 	warnCycles(rec)
 	return err
-}
-
-// newStrategy connects package strategy to workload.Env.
-func newStrategy(name string, size, workers int) (workload.Strategy, error) {
-	return strategy.New(name, size, workers)
 }

@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// A Strategy is one way of obtaining a buffer, shared by several workers.
-type Strategy interface {
+// A Strategy is one way of obtaining a buffer, shared by several workers. The
+// aliases make these types those that package workload has too.
+type Strategy = interface {
 	// Worker returns the handle of worker i, for one goroutine at a time.
 	Worker(i int) Worker
 }
 
-// A Worker is one worker's handle. The alias makes it the type that package
-// workload has too.
+// A Worker is one worker's handle.
 type Worker = interface {
 	// Do obtains a buffer, calls work with it, gives it back and returns what work
 	// returned. The buffer's contents are unspecified.

@@ -93,15 +93,15 @@ type Env struct {
 }
 
 // A Strategy is one way to obtain a buffer. Worker returns the handle for
-// worker i of 0 to workers-1, for one goroutine at a time.
-type Strategy interface {
+// worker i of 0 to workers-1, for one goroutine at a time. The aliases make
+// these types those that package strategy has too.
+type Strategy = interface {
 	Worker(i int) StrategyWorker
 }
 
 // A StrategyWorker obtains a buffer of the strategy's size, calls work with it,
 // gives the buffer back in the strategy's way, and returns what work returned.
-// The buffer's contents are unspecified; work must not keep it. The alias makes
-// it the type that package strategy has too.
+// The buffer's contents are unspecified; work must not keep it.
 type StrategyWorker = interface {
 	Do(work func([]byte) uint64) uint64
 }
