@@ -101,9 +101,7 @@ func newHTTP(env Env) (Task, error) {
 		return nil, err
 	}
 	t := &httpServer{params: p, beside: env.Beside, address: l.Addr().String(), served: make(chan error, 1)}
-	if n := p.Bytes("live") / TreeBytes; n > 0 {
-		t.store = NewTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x68747470)))
-	}
+	t.store = NewLiveHeap(p.Bytes("live"), rand.New(rand.NewPCG(env.Seed, 0x68747470)))
 	if t.ctl, err = startController(p, nil); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

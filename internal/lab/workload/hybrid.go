@@ -90,8 +90,7 @@ func newHybrid(env Env) (Task, error) {
 	for _, s := range h.walk.Symbols() {
 		h.symbols[s] = new(symbolStats)
 	}
-	trees := max(p.Bytes("live")/TreeBytes, 1)
-	h.store = NewTreeStore(trees, trees, rand.New(rand.NewPCG(env.Seed, 0x687962726964)))
+	h.store = NewLiveHeap(p.Bytes("live"), rand.New(rand.NewPCG(env.Seed, 0x687962726964)))
 	if h.ctl, err = startController(p, nil); err != nil {
 		return nil, err
 	}

@@ -76,9 +76,7 @@ func newScaling(env Env) (Task, error) {
 	if t.step, err = profile(); err != nil {
 		return nil, err
 	}
-	if n := env.Params.Bytes("live") / TreeBytes; n > 0 {
-		t.store = NewTreeStore(n, n, mathrand.New(mathrand.NewPCG(env.Seed, 0x7363616c)))
-	}
+	t.store = NewLiveHeap(env.Params.Bytes("live"), mathrand.New(mathrand.NewPCG(env.Seed, 0x7363616c)))
 	return t, nil
 }
 

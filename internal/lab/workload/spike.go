@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,7 +79,7 @@ func newSpike(env Env) (Task, error) {
 	t.kept.Store(1024)
 	for i := range workers {
 		rng := rand.New(rand.NewPCG(env.Seed, uint64(i)))
-		t.workers = append(t.workers, &spikeWorker{store: NewTreeStore(t.low, max(t.low, t.high), rng)})
+		t.workers = append(t.workers, &spikeWorker{store: newTreeStore(t.low, max(t.low, t.high), rng)})
 	}
 	var shed func(gcctl.Shed)
 	if p.Bool("shed") {
@@ -204,8 +203,17 @@ type treeNode struct {
 	keys        [14]uint64
 }
 
-// NewTreeStore returns a store of n trees made from rng, with room for most.
-func NewTreeStore(n, most int, rng *rand.Rand) *TreeStore {
+// NewLiveHeap returns a full store of that many bytes, nil for less than a tree.
+func NewLiveHeap(bytes int, rng *rand.Rand) *TreeStore {
+	n := bytes / TreeBytes
+	if n == 0 {
+		return nil
+	}
+	return newTreeStore(n, n, rng)
+}
+
+// newTreeStore returns a store of n trees made from rng, with room for most.
+func newTreeStore(n, most int, rng *rand.Rand) *TreeStore {
 	s := &TreeStore{trees: make([]*treeNode, 0, max(n, most)), bound: n, rng: rng, made: rng.Uint64()}
 	for range n {
 		s.put()
@@ -257,7 +265,6 @@ func (t *treeNode) sum() uint64 {
 type percentWatch struct {
 	now     func() time.Duration
 	phase   time.Duration
-	sample  [1]metrics.Sample
 	changes [spikePhases]int64
 	last    [spikePhases]int64 // -1 for off
 	stop    chan struct{}
@@ -269,8 +276,7 @@ const percentInterval = 10 * time.Millisecond
 
 func watchPercent(now func() time.Duration, phase time.Duration) *percentWatch {
 	w := &percentWatch{now: now, phase: phase, stop: make(chan struct{})}
-	w.sample[0].Name = "/gc/gogc:percent"
-	latest := w.read()
+	latest := gogc()
 	w.done.Go(func() {
 		tick := time.NewTicker(percentInterval)
 		defer tick.Stop()
@@ -288,7 +294,7 @@ func watchPercent(now func() time.Duration, phase time.Duration) *percentWatch {
 
 // note reads GOGC once.
 func (w *percentWatch) note(latest *int64) {
-	phase, percent := min(int(w.now()/w.phase), spikePhases-1), w.read()
+	phase, percent := min(int(w.now()/w.phase), spikePhases-1), gogc()
 	if percent != *latest {
 		w.changes[phase]++
 		*latest = percent
@@ -296,13 +302,7 @@ func (w *percentWatch) note(latest *int64) {
 	w.last[phase] = percent
 }
 
-func (w *percentWatch) read() int64 {
-	metrics.Read(w.sample[:])
-	if w.sample[0].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
-	return int64(int32(w.sample[0].Value.Uint64()))
-}
+func gogc() int64 { return int64(int32(readMetric("/gc/gogc:percent"))) }
 
 func (w *percentWatch) close() {
 	if w != nil {

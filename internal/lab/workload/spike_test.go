@@ -109,7 +109,7 @@ func TestSpikeSheds(t *testing.T) {
 }
 
 func TestTreeStoreKeepsItsBound(t *testing.T) {
-	s := NewTreeStore(10, 20, rand.New(rand.NewPCG(1, 1)))
+	s := newTreeStore(10, 20, rand.New(rand.NewPCG(1, 1)))
 	nodes := func(n *treeNode) int { return 0 }
 	nodes = func(n *treeNode) int {
 		if n == nil {

@@ -47,8 +47,7 @@ func newBatches(env workload.Env) (workload.Task, error) {
 	t := &batches{
 		Budgeted: env.Budget, processor: newSeedProcessor(true, env.Seed), ticks: p.Int("batch"), bytes: p.Bytes("garbage"),
 	}
-	trees := max(p.Bytes("live")/workload.TreeBytes, 1)
-	t.store = workload.NewTreeStore(trees, trees, t.processor.rng)
+	t.store = workload.NewLiveHeap(p.Bytes("live"), t.processor.rng)
 	if p.Bool("toggle") {
 		t.ctl = newCountingController()
 		t.stop, t.ended = make(chan struct{}), make(chan struct{})

@@ -140,9 +140,7 @@ func newLoop(env workload.Env) (workload.Task, error) {
 	if l.in, err = ingress.New(name, ingress.Config{Producers: producers, Switches: switches}); err != nil {
 		return nil, err
 	}
-	if n := p.Bytes("live") / workload.TreeBytes; n > 0 {
-		l.live = workload.NewTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x6c6f6f70)))
-	}
+	l.live = workload.NewLiveHeap(p.Bytes("live"), rand.New(rand.NewPCG(env.Seed, 0x6c6f6f70)))
 	window, step := int64(p.Int("inflight")/producers), int64(1)
 	if window >= stride {
 		step = stride
@@ -359,8 +357,6 @@ func (l *loop) Close() error {
 				"the ingress lost or reordered some", p.number, p.ran, p.given, p.wrong)
 		}
 	}
-	if l.live != nil {
-		runtime.KeepAlive(l.live)
-	}
+	runtime.KeepAlive(l.live)
 	return nil
 }

@@ -51,8 +51,7 @@ func (c *countingController) force(run func()) {
 
 // heapOf returns a heap of the given size, in objects of 128 bytes.
 func heapOf(bytes int) *workload.TreeStore {
-	trees := bytes / workload.TreeBytes
-	return workload.NewTreeStore(trees, trees, rand.New(rand.NewPCG(1, 1)))
+	return workload.NewLiveHeap(bytes, rand.New(rand.NewPCG(1, 1)))
 }
 
 // trialForceBesideEnable counts how often the collector stays off when the last
@@ -70,8 +69,7 @@ func trialDuringBesideEnable(n int, _ *cell.Record) (int, error) {
 }
 
 func besideEnable(n int, run func(started func(), enabled <-chan struct{})) (hits int, err error) {
-	before := debug.SetGCPercent(100)
-	defer debug.SetGCPercent(before)
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	for range n {
 		debug.SetGCPercent(100)
 		c := newCountingController()
@@ -103,8 +101,7 @@ func gcPercent() int {
 // an unused controller exists.
 func trialControllerEnv(n int, _ *cell.Record) (hits int, err error) {
 	const env = 250
-	before := debug.SetGCPercent(env)
-	defer debug.SetGCPercent(before)
+	defer debug.SetGCPercent(debug.SetGCPercent(env))
 	for range n {
 		debug.SetGCPercent(env)
 		newCountingController()
@@ -117,8 +114,7 @@ func trialControllerEnv(n int, _ *cell.Record) (hits int, err error) {
 
 // trialGCWhileOff counts how often runtime.GC collects while GOGC is off.
 func trialGCWhileOff(n int, _ *cell.Record) (hits int, err error) {
-	before := debug.SetGCPercent(-1)
-	defer debug.SetGCPercent(before)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var stats runtime.MemStats
 	for range n {
 		runtime.ReadMemStats(&stats)
@@ -136,8 +132,7 @@ func trialGCWhileOff(n int, _ *cell.Record) (hits int, err error) {
 func trialOffWhileMarking(n int, rec *cell.Record) (hits int, err error) {
 	live := heapOf(128 << 20)
 	defer runtime.KeepAlive(live)
-	before := debug.SetGCPercent(100)
-	defer debug.SetGCPercent(before)
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	var calls, cycles time.Duration
 	for range n {
 		debug.SetGCPercent(100)
@@ -170,8 +165,7 @@ func marking(asked time.Time) bool { return time.Since(asked) > time.Millisecond
 // trialPercentLeak counts how often GOGC has changed after a benchmark function
 // like the document's, which sets 100 and restores nothing.
 func trialPercentLeak(n int, _ *cell.Record) (hits int, err error) {
-	before := debug.SetGCPercent(250)
-	defer debug.SetGCPercent(before)
+	defer debug.SetGCPercent(debug.SetGCPercent(250))
 	for range n {
 		debug.SetGCPercent(250)
 		func() { // BenchmarkWithGC
