@@ -198,14 +198,20 @@ func (s *httpShape) onHeap(r *heapRequest) {
 	r.body = bytes.Clone(s.body)
 }
 
+// Touch reads a part of a request: its length and its ends.
+func Touch[T string | []byte](part T) uint64 {
+	n := len(part)
+	if n == 0 {
+		return 0
+	}
+	return uint64(n) + uint64(part[0]) + uint64(part[n-1])
+}
+
 func (r *heapRequest) read() (sum uint64) {
 	for _, part := range r.parts {
-		sum += uint64(len(part)) + uint64(part[0]) + uint64(part[len(part)-1])
+		sum += Touch(part)
 	}
-	if n := len(r.body); n > 0 {
-		sum += uint64(n) + uint64(r.body[0]) + uint64(r.body[n-1])
-	}
-	return sum
+	return sum + Touch(r.body)
 }
 
 // inRegion ends r's request and builds another.
@@ -233,14 +239,10 @@ func (t *httpMem) inRegion(r *regionRequest) {
 func (r *regionRequest) read() (sum uint64) {
 	from := uint32(0)
 	for _, end := range r.ends {
-		part := r.head[from:end]
-		sum += uint64(len(part)) + uint64(part[0]) + uint64(part[len(part)-1])
+		sum += Touch(r.head[from:end])
 		from = end
 	}
-	if n := len(r.body); n > 0 {
-		sum += uint64(n) + uint64(r.body[0]) + uint64(r.body[n-1])
-	}
-	return sum
+	return sum + Touch(r.body)
 }
 
 // Report adds the figures of the request memory while the last requests are

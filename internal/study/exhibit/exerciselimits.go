@@ -53,10 +53,9 @@ type limitState struct {
 	short []byte // 32 bytes
 	names map[string]int
 	paths []string
-	pool  sync.Pool
+	head  atomic.Uint32
 
-	pool256 sync.Pool
-	head    atomic.Uint32
+	pool, pool256 sync.Pool // of buffers for short and line
 }
 
 var limitCases = map[string]func(*limitState){
@@ -69,9 +68,9 @@ var limitCases = map[string]func(*limitState){
 	"append4":         func(s *limitState) { s.sum += appended(s.ints[:4]) },
 	"append4-sized":   func(s *limitState) { s.sum += appendedSized(s.ints[:4]) },
 	"buffer32":        func(s *limitState) { limitBytes = append(make([]byte, 0, 32), s.short...) },
-	"buffer32-pool":   limitPool,
+	"buffer32-pool":   func(s *limitState) { s.sum += pooled(&s.pool, s.short) },
 	"buffer256":       func(s *limitState) { limitBytes = append(make([]byte, 0, 256), s.line...) },
-	"buffer256-pool":  limitPool256,
+	"buffer256-pool":  func(s *limitState) { s.sum += pooled(&s.pool256, s.line) },
 	"defer3-loop":     func(s *limitState) { deferLoop(s, 3) },
 	"defer3-row":      deferRow,
 	"predicate":       limitPredicate,
@@ -153,14 +152,6 @@ func deferRow(s *limitState) {
 	defer func() { s.sum++ }()
 }
 
-// limitPool256 fills a buffer of 256 bytes from a pool.
-func limitPool256(s *limitState) {
-	b := s.pool256.Get().(*[]byte)
-	*b = append((*b)[:0], s.line...)
-	s.sum += uint64((*b)[0])
-	s.pool256.Put(b)
-}
-
 // A limitMessage is the message of json-marshal and json-written.
 type limitMessage struct {
 	ID   uint64
@@ -196,12 +187,10 @@ func (t *exerciseLimits) Loop(_ int, n int64) uint64 {
 // an operation leaves behind although nothing refers to it.
 func (t *exerciseLimits) Report(rec *cell.Record) {
 	limitBytes, limitString, limitAny, limitTimer = nil, "", nil, nil
-	var m runtime.MemStats
-	runtime.GC()
 	runtime.GC() // an object with a finalizer takes two
-	runtime.ReadMemStats(&m)
+	left := collected().HeapAlloc
 	if ops := rec.Metrics[cell.Ops]; ops > 0 {
-		rec.Set("/limit/left:B", float64(m.HeapAlloc)/ops)
+		rec.Set("/limit/left:B", float64(left)/ops)
 	}
 }
 
@@ -237,11 +226,13 @@ func limitBuilder(s *limitState) {
 	limitString = b.String()
 }
 
-func limitPool(s *limitState) {
-	b := s.pool.Get().(*[]byte)
-	*b = append((*b)[:0], s.short...)
-	s.sum += uint64((*b)[0])
-	s.pool.Put(b)
+// pooled fills a buffer from a pool.
+func pooled(pool *sync.Pool, from []byte) uint64 {
+	b := pool.Get().(*[]byte)
+	*b = append((*b)[:0], from...)
+	sum := uint64((*b)[0])
+	pool.Put(b)
+	return sum
 }
 
 //go:noinline

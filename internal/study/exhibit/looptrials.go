@@ -2,9 +2,11 @@ package exhibit
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -33,7 +35,7 @@ func init() {
 			workload.Choice("trial", "wrap", "clearing (slots of chunks given back), eviction (pooled objects left after "+
 				"collections), fairness (of a mutex and a lock-free list), recycle (pooled nodes of a lock-free list), register "+
 				"(a descriptor, by allocations), ring (its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its "+
-				"task arena)", "clearing", "eviction", "fairness", "recycle", "register", "ring", "shutdown", "sizes", "wrap"),
+				"task arena)", slices.Sorted(maps.Keys(loopTrialCases))...),
 			workload.Int("count", "100_000", "tasks, objects or rounds", 1, 100_000_000),
 			workload.Int("producers", "4", "goroutines that submit, in recycle, ring and shutdown", 1, 64),
 		},

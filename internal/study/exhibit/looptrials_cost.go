@@ -3,7 +3,6 @@ package exhibit
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -78,14 +77,12 @@ func (t *loopTrial) register(rec *cell.Record) error {
 	if err := round(); err != nil { // makes the poller
 		return err
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	before := mallocs()
 	for range t.count {
 		if err := round(); err != nil {
 			return err
 		}
 	}
-	runtime.ReadMemStats(&after)
-	rec.Set("/trial/register:allocs", float64(after.Mallocs-before.Mallocs)/float64(t.count))
+	rec.Set("/trial/register:allocs", float64(mallocs()-before)/float64(t.count))
 	return nil
 }

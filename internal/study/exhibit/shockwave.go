@@ -50,9 +50,7 @@ type shockwaveShape struct {
 }
 
 func newShockwave(env workload.Env) (workload.Task, error) {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
+	m := collected()
 	t := &shockwave{baseHeap: m.HeapAlloc, baseSys: m.Sys, baseObjects: m.HeapObjects}
 	mode := env.Params.String("mode")
 	if ours := shockwaveOurs[mode]; ours != "" {
@@ -92,9 +90,7 @@ func (t *shockwave) Report(rec *cell.Record) {
 	if r, ok := t.Closed.(workload.Reporter); ok {
 		r.Report(rec)
 	}
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
+	m := collected()
 	rec.Set("/shockwave/held:bytes", float64(max(m.HeapAlloc, t.baseHeap)-t.baseHeap))
 	rec.Set("/shockwave/held:objects", float64(max(m.HeapObjects, t.baseObjects)-t.baseObjects))
 	rec.Set("/shockwave/mapped:bytes", float64(max(m.Sys, t.baseSys)-t.baseSys))
@@ -281,10 +277,7 @@ func (t *slabRequests) Loop(worker int, n int64) (sum uint64) {
 
 func (r *slabRequest) read() (sum uint64) {
 	for _, part := range r.parts {
-		sum += uint64(len(part)) + uint64(part[0]) + uint64(part[len(part)-1])
+		sum += workload.Touch(part)
 	}
-	if n := len(r.body); n > 0 {
-		sum += uint64(n) + uint64(r.body[0]) + uint64(r.body[n-1])
-	}
-	return sum
+	return sum + workload.Touch(r.body)
 }

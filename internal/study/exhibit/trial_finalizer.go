@@ -34,10 +34,11 @@ func finalizerCycle(n int, rec *cell.Record) (int, error) {
 	return min(objects(first), n), nil
 }
 
-// liveHeap collects and returns the live bytes.
-func liveHeap() uint64 {
-	var m runtime.MemStats
+// collected collects and returns what is known of the heap then.
+func collected() (m runtime.MemStats) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+	return m
 }
+
+func liveHeap() uint64 { return collected().HeapAlloc }

@@ -75,6 +75,13 @@ func (a *arena) replace(full *segment) {
 	a.current.Store(s)
 }
 
+// put stores a task.
+func (a *arena) put(t Task) *cell {
+	slot, home := a.alloc()
+	slot.task, slot.home = t, home
+	return slot
+}
+
 // release frees a slot of s. Only the loop calls it.
 func (a *arena) release(s *segment) {
 	if s.freed++; s.freed < len(s.slots) {
@@ -110,18 +117,12 @@ func newCelled(q fifo[*cell], producers int) *celled {
 		scratch: make([]*cell, batchLen)}
 }
 
-func (c *celled) cell(t Task) *cell {
-	slot, home := c.cells.alloc()
-	slot.task, slot.home = t, home
-	return slot
-}
-
-func (c *celled) push(producer int, t Task) { c.queue.push(producer, c.cell(t)) }
+func (c *celled) push(producer int, t Task) { c.queue.push(producer, c.cells.put(t)) }
 
 func (c *celled) pushAll(producer int, ts []Task) {
 	b := c.batches[producer][:0]
 	for _, t := range ts {
-		b = append(b, c.cell(t))
+		b = append(b, c.cells.put(t))
 	}
 	c.queue.pushAll(producer, b)
 	clear(b)

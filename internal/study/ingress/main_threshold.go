@@ -49,9 +49,7 @@ func (q *threshold) either(t Task) either {
 	if q.direct.Load() {
 		return either{task: t}
 	}
-	slot, home := q.cells.alloc()
-	slot.task, slot.home = t, home
-	return either{cell: slot}
+	return either{cell: q.cells.put(t)}
 }
 
 func (q *threshold) push(producer int, t Task) { q.chunks.push(producer, q.either(t)) }
