@@ -13,9 +13,9 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"os"
-	"path"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,12 +23,12 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// root is the file system for the parsers; paths have no leading slash.
+// root is the file system that the functions read; paths have no leading slash. Tests replace it.
 var root = os.DirFS("/")
 
 // Fingerprint describes this machine and the running binary.
 func Fingerprint() cell.Machine {
-	m := fingerprint(root, runtime.NumCPU())
+	m := fingerprint(runtime.NumCPU())
 	m.OS, m.Arch = runtime.GOOS, runtime.GOARCH
 	m.GoVersion = runtime.Version()
 	m.Isobar = Version()
@@ -39,20 +39,20 @@ func Fingerprint() cell.Machine {
 	return m
 }
 
-// fingerprint fills in what the files of fsys say.
-func fingerprint(fsys fs.FS, cpus int) cell.Machine {
-	group := cgroup.Read(fsys)
+// fingerprint fills in what the files say.
+func fingerprint(cpus int) cell.Machine {
+	group := cgroup.Read(root)
 	m := cell.Machine{
-		Kernel:      readLine(fsys, "proc/sys/kernel/osrelease"),
-		CPU:         cpuModel(fsys),
+		Kernel:      readLine("proc/sys/kernel/osrelease"),
+		CPU:         cpuModel(),
 		CPUs:        cpus,
 		CPUQuota:    group.CPUs,
-		MemoryBytes: memInfo(fsys, "MemTotal"),
+		MemoryBytes: kiloBytes("proc/meminfo", "MemTotal"),
 		Cgroup:      group.Version,
-		Virtual:     virtual(fsys),
-		Governor:    readLine(fsys, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-		HugePages:   selected(readLine(fsys, "sys/kernel/mm/transparent_hugepage/enabled")),
-		Clocksource: readLine(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+		Virtual:     virtual(),
+		Governor:    readLine("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+		HugePages:   selected(readLine("sys/kernel/mm/transparent_hugepage/enabled")),
+		Clocksource: readLine("sys/devices/system/clocksource/clocksource0/current_clocksource"),
 	}
 	if group.MemoryBytes > 0 && (m.MemoryBytes == 0 || group.MemoryBytes < m.MemoryBytes) {
 		m.MemoryBytes = group.MemoryBytes
@@ -92,11 +92,11 @@ func Version() string {
 
 // cpuModel reads the CPU model. cpuinfo names it on amd64; on arm64 it gives
 // numbers, which are returned as they are.
-func cpuModel(fsys fs.FS) string {
-	if v := keyValue(fsys, "proc/cpuinfo", "model name"); v != "" {
+func cpuModel() string {
+	if v := keyValue("proc/cpuinfo", "model name"); v != "" {
 		return v
 	}
-	implementer, part := keyValue(fsys, "proc/cpuinfo", "CPU implementer"), keyValue(fsys, "proc/cpuinfo", "CPU part")
+	implementer, part := keyValue("proc/cpuinfo", "CPU implementer"), keyValue("proc/cpuinfo", "CPU part")
 	if implementer != "" || part != "" {
 		return strings.TrimSpace("implementer " + implementer + " part " + part)
 	}
@@ -105,23 +105,20 @@ func cpuModel(fsys fs.FS) string {
 
 // virtual names the layers between the program and the hardware as far as they
 // are visible: container runtime, hypervisor, product.
-func virtual(fsys fs.FS) string {
+func virtual() string {
 	var layers []string
 	for _, mark := range []struct{ file, name string }{
 		{".dockerenv", "docker"}, {"run/.containerenv", "podman"},
 	} {
-		if _, err := fs.Stat(fsys, mark.file); err == nil {
+		if _, err := fs.Stat(root, mark.file); err == nil {
 			layers = append(layers, mark.name)
 		}
 	}
-	for _, flag := range strings.Fields(keyValue(fsys, "proc/cpuinfo", "flags")) {
-		if flag == "hypervisor" {
-			layers = append(layers, "virtual machine")
-			break
-		}
+	if slices.Contains(strings.Fields(keyValue("proc/cpuinfo", "flags")), "hypervisor") {
+		layers = append(layers, "virtual machine")
 	}
 	for _, file := range []string{"sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name"} {
-		if s := readLine(fsys, file); s != "" && len(layers) > 0 {
+		if s := readLine(file); s != "" && len(layers) > 0 {
 			layers = append(layers, s)
 		}
 	}
@@ -139,11 +136,9 @@ func selected(choice string) string {
 // AvailableBytes is how much memory is available without reclaiming other
 // programs' memory: the kernel's estimate or, if less, the room left below the
 // cgroup limit. ok is false if neither is known.
-func AvailableBytes() (n int64, ok bool) { return available(root) }
-
-func available(fsys fs.FS) (int64, bool) {
-	n := memInfo(fsys, "MemAvailable")
-	group := cgroup.Read(fsys)
+func AvailableBytes() (n int64, ok bool) {
+	n = kiloBytes("proc/meminfo", "MemAvailable")
+	group := cgroup.Read(root)
 	if group.MemoryBytes > 0 {
 		if left := max(group.MemoryBytes-group.MemoryUsedBytes, 0); n == 0 || left < n {
 			return left, true
@@ -152,9 +147,9 @@ func available(fsys fs.FS) (int64, bool) {
 	return n, n > 0
 }
 
-// memInfo reads a value of /proc/meminfo in bytes, 0 if it is missing.
-func memInfo(fsys fs.FS, key string) int64 {
-	fields := strings.Fields(keyValue(fsys, "proc/meminfo", key))
+// kiloBytes reads a value that a file gives in kB, in bytes; 0 if it is missing.
+func kiloBytes(name, key string) int64 {
+	fields := strings.Fields(keyValue(name, key))
 	if len(fields) != 2 || fields[1] != "kB" {
 		return 0
 	}
@@ -166,8 +161,8 @@ func memInfo(fsys fs.FS, key string) int64 {
 }
 
 // keyValue returns the value of the first "key : value" line of a file.
-func keyValue(fsys fs.FS, name, key string) string {
-	data, _ := fs.ReadFile(fsys, name)
+func keyValue(name, key string) string {
+	data, _ := fs.ReadFile(root, name)
 	for line := range strings.Lines(string(data)) {
 		k, v, ok := strings.Cut(line, ":")
 		if ok && strings.TrimSpace(k) == key {
@@ -178,8 +173,8 @@ func keyValue(fsys fs.FS, name, key string) string {
 }
 
 // readLine returns the first line of a file, or "".
-func readLine(fsys fs.FS, name string) string {
-	data, _ := fs.ReadFile(fsys, path.Clean(name))
+func readLine(name string) string {
+	data, _ := fs.ReadFile(root, name)
 	line, _, _ := strings.Cut(string(data), "\n")
 	return strings.TrimSpace(line)
 }

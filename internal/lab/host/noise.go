@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -21,12 +20,12 @@ type Meter struct {
 // Start begins to measure. Run one cell between Start and Stop, and wait for
 // its process before Stop: the CPU time of all children waited for counts as
 // the cell's.
-func Start() *Meter { return &Meter{began: time.Now(), before: read(root)} }
+func Start() *Meter { return &Meter{began: time.Now(), before: read()} }
 
 // Stop returns what happened since Start. Figures that the platform does not
 // provide are -1.
 func (m *Meter) Stop() cell.Noise {
-	return m.before.until(read(root), time.Since(m.began))
+	return m.before.until(read(), time.Since(m.began))
 }
 
 // userHz is the unit of the times in /proc/stat: USER_HZ is 100 on every
@@ -41,12 +40,12 @@ type reading struct {
 	memoryStall       float64
 }
 
-func read(fsys fs.FS) reading {
+func read() reading {
 	r := reading{busy: -1, idle: -1, steal: -1, children: rusage.Children().CPU()}
-	r.cpuStall, r.memoryStall = stall(fsys, "proc/pressure/cpu"), stall(fsys, "proc/pressure/memory")
+	r.cpuStall, r.memoryStall = stall("proc/pressure/cpu"), stall("proc/pressure/memory")
 	// cpu user nice system idle iowait irq softirq steal guest guest_nice; user
 	// and nice include the times of guests.
-	fields := strings.Fields(readLine(fsys, "proc/stat"))
+	fields := strings.Fields(readLine("proc/stat"))
 	if len(fields) < 9 || fields[0] != "cpu" {
 		return r
 	}
@@ -65,8 +64,8 @@ func read(fsys fs.FS) reading {
 }
 
 // stall reads the total of the "some" line of a pressure file, in seconds.
-func stall(fsys fs.FS, name string) float64 {
-	fields := strings.Fields(readLine(fsys, name))
+func stall(name string) float64 {
+	fields := strings.Fields(readLine(name))
 	if len(fields) != 5 || fields[0] != "some" {
 		return -1
 	}

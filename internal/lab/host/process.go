@@ -11,16 +11,14 @@ import (
 // Descendants returns pid and its descendants. A process whose parent has died
 // is no longer a descendant. If the platform does not say, it returns pid
 // alone.
-func Descendants(pid int) []int { return descendants(root, pid) }
-
-func descendants(fsys fs.FS, pid int) []int {
+func Descendants(pid int) []int {
 	pids := []int{pid}
 	seen := map[int]bool{pid: true}
 	for i := 0; i < len(pids); i++ {
 		dir := path.Join("proc", strconv.Itoa(pids[i]), "task")
-		threads, _ := fs.ReadDir(fsys, dir)
+		threads, _ := fs.ReadDir(root, dir)
 		for _, thread := range threads {
-			for child := range strings.FieldsSeq(readLine(fsys, path.Join(dir, thread.Name(), "children"))) {
+			for child := range strings.FieldsSeq(readLine(path.Join(dir, thread.Name(), "children"))) {
 				if n, err := strconv.Atoi(child); err == nil && !seen[n] {
 					seen[n] = true
 					pids = append(pids, n)
@@ -33,12 +31,8 @@ func descendants(fsys fs.FS, pid int) []int {
 
 // RSSBytes is the resident memory of the process. ok is false if it is gone or
 // a zombie, or if the platform does not say.
-func RSSBytes(pid int) (n int64, ok bool) { return rss(root, pid) }
-
-var pageBytes = int64(os.Getpagesize())
-
-func rss(fsys fs.FS, pid int) (int64, bool) {
-	fields := strings.Fields(readLine(fsys, path.Join("proc", strconv.Itoa(pid), "statm")))
+func RSSBytes(pid int) (n int64, ok bool) {
+	fields := strings.Fields(readLine(path.Join("proc", strconv.Itoa(pid), "statm")))
 	if len(fields) < 2 {
 		return 0, false
 	}
@@ -49,17 +43,13 @@ func rss(fsys fs.FS, pid int) (int64, bool) {
 	return pages * pageBytes, true
 }
 
+var pageBytes = int64(os.Getpagesize())
+
 // PeakRSSBytes is the largest resident memory of the process since it started
 // or since ResetPeakRSS.
-func PeakRSSBytes(pid int) (n int64, ok bool) { return peakRSS(root, pid) }
-
-func peakRSS(fsys fs.FS, pid int) (int64, bool) {
-	fields := strings.Fields(keyValue(fsys, path.Join("proc", strconv.Itoa(pid), "status"), "VmHWM"))
-	if len(fields) != 2 || fields[1] != "kB" {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(fields[0], 10, 64)
-	return n << 10, err == nil && n > 0
+func PeakRSSBytes(pid int) (n int64, ok bool) {
+	n = kiloBytes(path.Join("proc", strconv.Itoa(pid), "status"), "VmHWM")
+	return n, n > 0
 }
 
 // ResetPeakRSS sets this process's peak to its current resident memory. It
@@ -75,13 +65,11 @@ type ThreadTime struct{ On, Waited uint64 }
 // ThreadTimes stores in times those of all threads of the process, by thread.
 // Threads that have ended keep their last entry. If the platform does not say,
 // it stores nothing.
-func ThreadTimes(pid int, times map[int]ThreadTime) { threadTimes(root, pid, times) }
-
-func threadTimes(fsys fs.FS, pid int, times map[int]ThreadTime) {
+func ThreadTimes(pid int, times map[int]ThreadTime) {
 	dir := path.Join("proc", strconv.Itoa(pid), "task")
-	threads, _ := fs.ReadDir(fsys, dir)
+	threads, _ := fs.ReadDir(root, dir)
 	for _, thread := range threads {
-		fields := strings.Fields(readLine(fsys, path.Join(dir, thread.Name(), "schedstat")))
+		fields := strings.Fields(readLine(path.Join(dir, thread.Name(), "schedstat")))
 		id, err := strconv.Atoi(thread.Name())
 		if err != nil || len(fields) != 3 {
 			continue
