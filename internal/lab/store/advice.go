@@ -1,12 +1,11 @@
 package store
 
 import (
-	"bytes"
-	"compress/zlib"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -34,17 +33,16 @@ CREATE TABLE advice (
 // SaveAdvice stores a page of advice and returns its number. It keeps the
 // newest 20 and deletes older ones.
 func (s *Store) SaveAdvice(a Advice) (id int64, err error) {
-	var buf bytes.Buffer
-	z := zlib.NewWriter(&buf)
-	if _, err := z.Write(a.Page); err != nil {
-		return 0, fmt.Errorf("store: save advice: %w", err)
-	}
-	if err := z.Close(); err != nil {
-		return 0, fmt.Errorf("store: save advice: %w", err)
-	}
 	err = s.update("save advice", func(tx *sql.Tx) error {
+		page, err := deflate(func(w io.Writer) error {
+			_, err := w.Write(a.Page)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 		result, err := tx.Exec("INSERT INTO advice (created, name, page) VALUES (?, ?, ?)", a.Created.UnixNano(), a.Name,
-			buf.Bytes())
+			page)
 		if err != nil {
 			return err
 		}
@@ -80,8 +78,5 @@ func (s *Store) Advice() (Advice, error) {
 		a.Created = time.Unix(0, created)
 		a.Page, err = inflate(data)
 	}
-	if err != nil {
-		return Advice{}, s.explain("read advice", err)
-	}
-	return a, nil
+	return a, s.explain("read advice", err)
 }

@@ -23,8 +23,8 @@ func (s *Store) KeepAnswer(run int64, answer []byte) error {
 func (s *Store) Answer(run int64) ([]byte, error) {
 	var data []byte
 	err := s.db.QueryRow("SELECT data FROM profile WHERE run = ? AND cell = 0 AND kind = ?", run, answerKind).Scan(&data)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, s.explain("read answer", err)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
 	}
-	return data, nil
+	return data, s.explain("read answer", err)
 }

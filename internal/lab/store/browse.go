@@ -64,10 +64,8 @@ func (s *Store) Browse(slice Slice) (runs []Run, older, newer bool, err error) {
 
 // Count returns the number of runs.
 func (s *Store) Count() (n int, err error) {
-	if err := s.db.QueryRow("SELECT count(*) FROM run").Scan(&n); err != nil {
-		return 0, s.explain("count runs", err)
-	}
-	return n, nil
+	err = s.db.QueryRow("SELECT count(*) FROM run").Scan(&n)
+	return n, s.explain("count runs", err)
 }
 
 // Cell returns the plan of one cell of a run and its record, nil if it has none

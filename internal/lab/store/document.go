@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -31,17 +32,17 @@ func encodeDocument(rec *cell.Record, profiles map[string][]byte) ([]byte, error
 		}
 		rest.Profiles[kind] = ""
 	}
+	return deflate(func(w io.Writer) error { return cell.Encode(w, rest) })
+}
+
+// deflate compresses what write writes.
+func deflate(write func(io.Writer) error) ([]byte, error) {
 	var buf bytes.Buffer
 	z := deflaters.Get().(*zlib.Writer)
 	defer deflaters.Put(z)
 	z.Reset(&buf)
-	if err := cell.Encode(z, rest); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
+	err := errors.Join(write(z), z.Close())
+	return buf.Bytes(), err
 }
 
 // maxDocument limits the decompressed size of a damaged document.

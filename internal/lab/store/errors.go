@@ -48,11 +48,14 @@ func isCode(err error, code int) bool {
 	return ok && e.Code()&0xff == code
 }
 
-// explain adds operation, file and remedy. A full disk shows as SQLITE_FULL, or
-// as an I/O error if SQLite could not grow an auxiliary file.
+// explain adds operation, file and remedy to an error, if there is one. A full
+// disk shows as SQLITE_FULL, or as an I/O error if SQLite could not grow an
+// auxiliary file.
 func (s *Store) explain(operation string, err error) error {
 	prefix := fmt.Sprintf("store: %s: %s", operation, s.path)
 	switch {
+	case err == nil:
+		return nil
 	case isCode(err, codeFull), isCode(err, codeIOError) && diskFull(s.path):
 		return fmt.Errorf("%s: %w: free some space, or choose another place with --store FILE: the data stored before is "+
 			"kept (%w)", prefix, ErrFull, err)

@@ -40,10 +40,10 @@ func (s *Store) Export(w io.Writer, run int64, format string) error {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	if err := write(out, r, cells, records); err != nil {
-		return fmt.Errorf("store: export run %d: %w", run, err)
+	if err = write(out, r, cells, records); err == nil {
+		err = out.Flush()
 	}
-	if err := out.Flush(); err != nil {
+	if err != nil {
 		return fmt.Errorf("store: export run %d: %w", run, err)
 	}
 	return nil

@@ -188,12 +188,9 @@ func (s *Store) Whole(run int64) (r Run, cells []cell.Cell, records []*cell.Reco
 		return joinSamples(run, records, samples)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
-		return Run{}, nil, nil, s.noRun(run)
+		err = s.noRun(run)
 	}
-	if err != nil {
-		return Run{}, nil, nil, err
-	}
-	return r, cells, records, nil
+	return r, cells, records, err
 }
 
 // readRows reads the plan of a run with the documents of its records.
@@ -265,8 +262,5 @@ func (s *Store) Profile(run int64, index int, kind string) ([]byte, error) {
 		return nil, fmt.Errorf("store: %s: cell %d of run %d kept no %s profile: measure with --profile %s", s.path, index,
 			run, kind, kind)
 	}
-	if err != nil {
-		return nil, s.explain("read profile", err)
-	}
-	return data, nil
+	return data, s.explain("read profile", err)
 }

@@ -59,24 +59,48 @@ func createRun(tx *sql.Tx, r Run, cells []cell.Cell) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return id, insertCells(tx, id, 0, cells)
+}
+
+// insertCells adds cells to the plan of a run, which has so many already.
+func insertCells(tx *sql.Tx, run int64, have int, cells []cell.Cell) error {
 	insert, err := tx.Prepare("INSERT INTO cell (run, cell, doc) VALUES (?, ?, ?)")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer insert.Close()
 	for i, c := range cells {
-		if c.Index != i {
-			return 0, fmt.Errorf("cell %d of the plan has index %d: number cells from 0", i, c.Index)
+		if c.Index != have+i {
+			return fmt.Errorf("cell %d of the plan has index %d: number cells from 0, without a gap", have+i, c.Index)
 		}
 		doc, err := json.Marshal(c)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		if _, err := insert.Exec(id, i, string(doc)); err != nil {
-			return 0, err
+		if _, err := insert.Exec(run, c.Index, string(doc)); err != nil {
+			return err
 		}
 	}
-	return id, nil
+	return nil
+}
+
+// Extend adds cells to the plan of a run whose course depends on its results.
+// Their indexes must continue those of the plan.
+func (s *Store) Extend(run int64, cells ...cell.Cell) error {
+	if _, err := s.Run(run); err != nil {
+		return err
+	}
+	return s.update("extend run", func(tx *sql.Tx) error {
+		var have int
+		if err := tx.QueryRow("SELECT cells FROM run WHERE id = ?", run).Scan(&have); err != nil {
+			return err
+		}
+		if err := insertCells(tx, run, have, cells); err != nil {
+			return err
+		}
+		_, err := tx.Exec("UPDATE run SET cells = ? WHERE id = ?", have+len(cells), run)
+		return err
+	})
 }
 
 // Cells returns the plan of a run.
@@ -105,10 +129,7 @@ func (s *Store) cells(run int64, query string) ([]cell.Cell, error) {
 		cells = append(cells, c)
 		return err
 	}, query, run)
-	if err != nil {
-		return nil, s.explain("read cells", err)
-	}
-	return cells, nil
+	return cells, s.explain("read cells", err)
 }
 
 const selectRun = `SELECT id, name, created, args, version, machine, seed, imported, cells,
@@ -119,34 +140,30 @@ const selectRun = `SELECT id, name, created, args, version, machine, seed, impor
 // Runs returns all runs, oldest first, without reading records.
 func (s *Store) Runs() ([]Run, error) {
 	runs, err := scanRuns(s.db, selectRun+"ORDER BY id")
-	if err != nil {
-		return nil, s.explain("list runs", err)
-	}
-	return runs, nil
+	return runs, s.explain("list runs", err)
 }
 
 // Run returns one run.
 func (s *Store) Run(id int64) (Run, error) {
-	r, err := scanRun(s.db.QueryRow(selectRun+"WHERE id = ?", id))
+	r, err := s.run("WHERE id = ?", id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Run{}, s.noRun(id)
 	}
-	if err != nil {
-		return Run{}, s.explain("read run", err)
-	}
-	return r, nil
+	return r, err
 }
 
 // Last returns the newest run.
 func (s *Store) Last() (Run, error) {
-	r, err := scanRun(s.db.QueryRow(selectRun + "ORDER BY id DESC LIMIT 1"))
+	r, err := s.run("ORDER BY id DESC LIMIT 1")
 	if errors.Is(err, sql.ErrNoRows) {
 		return Run{}, s.explain("read run", ErrEmpty)
 	}
-	if err != nil {
-		return Run{}, s.explain("read run", err)
-	}
-	return r, nil
+	return r, err
+}
+
+func (s *Store) run(which string, args ...any) (Run, error) {
+	r, err := scanRun(s.db.QueryRow(selectRun+which, args...))
+	return r, s.explain("read run", err)
 }
 
 // Remove deletes a run with everything that belongs to it and returns the space

@@ -109,12 +109,7 @@ func OpenReadOnly(path string) (*Store, error) {
 }
 
 // Close releases the store.
-func (s *Store) Close() error {
-	if err := s.db.Close(); err != nil {
-		return s.explain("close", err)
-	}
-	return nil
-}
+func (s *Store) Close() error { return s.explain("close", s.db.Close()) }
 
 func connect(path, options string) (*Store, error) {
 	name := filepath.ToSlash(path)
@@ -219,11 +214,8 @@ func (s *Store) transact(operation string, options *sql.TxOptions, f func(*sql.T
 		return s.explain(operation, err)
 	}
 	defer tx.Rollback() // does nothing after Commit
-	if err := f(tx); err != nil {
-		return s.explain(operation, err)
+	if err = f(tx); err == nil {
+		err = tx.Commit()
 	}
-	if err := tx.Commit(); err != nil {
-		return s.explain(operation, err)
-	}
-	return nil
+	return s.explain(operation, err)
 }
