@@ -161,7 +161,7 @@ func TestSummaryIsOneScreen(t *testing.T) {
 	if n := strings.Count(buf.String(), "\n"); n > 55 {
 		t.Errorf("%d lines", n)
 	}
-	for _, want := range []string{"and 34 more", "rows more", "and 39 more"} {
+	for _, want := range []string{"and 34 more", "rows more", "and 40 more"} {
 		if !strings.Contains(buf.String(), want) {
 			t.Errorf("the summary does not say %q:\n%s", want, buf.String())
 		}
@@ -178,6 +178,27 @@ func TestWriteErrors(t *testing.T) {
 	for form, write := range forms {
 		if err := write(brokenWriter{}, showtest.FixtureMeta(), showtest.Fixture()); !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "report: ") {
 			t.Errorf("%s: %v", form, err)
+		}
+	}
+}
+
+// TestMissingCellsAreSaidOnce holds that the doubt about an incomplete run stands
+// in a report once.
+func TestMissingCellsAreSaidOnce(t *testing.T) {
+	plan := []cell.Cell{{Config: cell.Config{Workload: "alloc"}}, {Config: cell.Config{Workload: "alloc"}, Index: 1, Block: 1}}
+	rec := &cell.Record{Cell: plan[0]}
+	rec.Set(cell.OpTime, 5)
+	a, err := stat.Analyze(plan, []*cell.Record{rec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var terminal, html bytes.Buffer
+	if err := errors.Join(text.Report(&terminal, text.Meta{}, a, text.Style{}), page.Write(&html, page.Run{}, a)); err != nil {
+		t.Fatal(err)
+	}
+	for name, out := range map[string]string{"terminal": terminal.String(), "page": html.String()} {
+		if n := strings.Count(out, "1 planned cell has no record"); n != 1 || strings.Contains(out, "1 planned cells") {
+			t.Errorf("%s says it %d times:\n%s", name, n, out)
 		}
 	}
 }

@@ -187,9 +187,12 @@ func (f floors) of(g *Group, metric, machine string) float64 {
 // records, most frequent first.
 func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 	var out []CountedWarning
-	if a.Missing > 0 {
-		out = append(out, CountedWarning{cell.Warning{Code: "missing",
-			Text: fmt.Sprintf("%d planned cells have no record: the run is incomplete", a.Missing)}, 0})
+	if n := a.Missing; n > 0 {
+		text := "1 planned cell has no record: the run is incomplete"
+		if n > 1 {
+			text = fmt.Sprintf("%d planned cells have no record: the run is incomplete", n)
+		}
+		out = append(out, CountedWarning{cell.Warning{Code: "missing", Text: text}, 0})
 	}
 	failures := make(map[cell.FailureKind]int)
 	var doubts gather

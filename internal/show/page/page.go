@@ -119,9 +119,6 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 			}
 		}
 	}
-	if a.Missing > 0 {
-		p.Warnings = append(p.Warnings, text.Missing(a.Missing))
-	}
 	for _, warning := range a.Warnings {
 		p.Warnings = append(p.Warnings, text.Warning(warning))
 	}

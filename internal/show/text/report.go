@@ -209,28 +209,18 @@ func Failure(rec *cell.Record) string {
 	return Clean(rec.Err.Error())
 }
 
-// warnings prints at most n of the warnings, and what is missing.
+// warnings prints at most n of the warnings.
 func (p *terminal) warnings(a *stat.Analysis, n int) {
-	if len(a.Warnings) == 0 && a.Missing == 0 {
+	if len(a.Warnings) == 0 {
 		return
 	}
 	p.title("Warnings")
-	if a.Missing > 0 {
-		p.paragraph("  ", Missing(a.Missing))
-	}
 	for _, w := range a.Warnings[:min(n, len(a.Warnings))] {
 		p.paragraph("  ", Warning(w))
 	}
 	if len(a.Warnings) > n {
 		p.line(dim, "  and %d more", len(a.Warnings)-n)
 	}
-}
-
-func Missing(n int) string {
-	if n == 1 {
-		return "1 planned cell has no record: the run is incomplete."
-	}
-	return fmt.Sprintf("%d planned cells have no record: the run is incomplete.", n)
 }
 
 func Warning(w stat.CountedWarning) string {
