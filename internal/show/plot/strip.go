@@ -15,6 +15,9 @@ import (
 // several share a column.
 const stripColumns = 232
 
+// stripRows is the maximum of rows in its table.
+const stripRows = 40
+
 // Noise shows what else happened on the machine, cell by cell in the order of
 // measurement; nil if nothing is known.
 func Noise(a *stat.Analysis) *Plot {
@@ -28,7 +31,11 @@ func Noise(a *stat.Analysis) *Plot {
 			"panel has its own scale."}
 	p.Table = Table{Label: "Noise over the run", Left: 1, Head: []string{"Cells from"}}
 	columns := stretches(len(records), stripColumns)
-	var shown [][]float64
+	rows := stretches(len(columns), stripRows)
+	var table [][]string
+	for _, part := range rows {
+		table = append(table, []string{started(records[columns[part[0]][0]])})
+	}
 	for _, kind := range text.Noises {
 		values := make([]float64, len(columns))
 		top, known := 0.0, false
@@ -45,7 +52,7 @@ func Noise(a *stat.Analysis) *Plot {
 		}
 		f := frame{left: 72, top: 8, right: 464, bottom: 78}
 		most := text.Format(kind.Metric, top) + kind.After
-		d := newDrawing(fmt.Sprintf("noise-%d", len(shown)), kind.Name+" over the run",
+		d := newDrawing(fmt.Sprintf("noise-%d", len(p.Panels)), kind.Name+" over the run",
 			fmt.Sprintf("%d cells, at most %s.", len(records), most), 104)
 		y := linearScale(kind.Metric, top, f.bottom, f.top)
 		d.vertical(f, y, y.ticks(2))
@@ -60,21 +67,14 @@ func Noise(a *stat.Analysis) *Plot {
 		d.text("tick", "end", f.right, f.bottom+18, "last")
 		p.Panels = append(p.Panels, Panel{kind.Name + ", at most " + most, d.done()})
 		p.Table.Head = append(p.Table.Head, kind.Name)
-		shown = append(shown, values)
+		for i, part := range rows {
+			table[i] = append(table[i], text.Format(kind.Metric, slices.Max(values[part[0]:part[1]]))+kind.After)
+		}
 	}
-	if len(shown) == 0 {
+	if len(p.Panels) == 0 {
 		return nil
 	}
-	// The table has fewer rows than the strip has columns.
-	for _, part := range stretches(len(columns), 40) {
-		row := []string{started(records[columns[part[0]][0]])}
-		for k, metric := range p.Table.Head[1:] {
-			unit := ":ratio"
-			if metric == "other processes" {
-				unit = ":cpus"
-			}
-			row = append(row, text.Format(unit, slices.Max(shown[k][part[0]:part[1]])))
-		}
+	for _, row := range table {
 		p.Table.Add(row...)
 	}
 	return p
