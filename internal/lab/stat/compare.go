@@ -35,7 +35,7 @@ func compare(a, b *Group, metric string, floor func(machine string) float64) Com
 		return c
 	}
 	c.Warnings = append(c.Warnings, thinTails(a, b, metric)...)
-	strata := byMachine(pairs)
+	strata := Split(pairs, func(p pair) *Machine { return p.machine })
 	if len(strata) == 1 {
 		c.estimate(pairs)
 		return c
@@ -213,19 +213,19 @@ func paired(a, b Series) (pairs []pair) {
 	return pairs
 }
 
-// byMachine splits pairs by machine, in the order of their first pair.
-func byMachine(pairs []pair) (strata [][]pair) {
-	at := make(map[*Machine]int)
-	for _, p := range pairs {
-		i, ok := at[p.machine]
+// Split returns the items with equal keys together, in the order of their first.
+func Split[T any, K comparable](items []T, key func(T) K) (parts [][]T) {
+	at := make(map[K]int)
+	for _, item := range items {
+		i, ok := at[key(item)]
 		if !ok {
-			i = len(strata)
-			at[p.machine] = i
-			strata = append(strata, nil)
+			i = len(parts)
+			at[key(item)] = i
+			parts = append(parts, nil)
 		}
-		strata[i] = append(strata[i], p)
+		parts[i] = append(parts[i], item)
 	}
-	return strata
+	return parts
 }
 
 // medians returns the medians of both sides.
@@ -255,19 +255,29 @@ func value(g *Group, metric string) float64 {
 	for name, h := range g.Latency {
 		switch {
 		case h.Count() == 0:
-			continue
 		case metric == LatencyMetric(name, "mean"):
 			return float64(h.Mean())
 		case metric == LatencyMetric(name, "min"):
 			return float64(h.Min())
 		}
-		for _, q := range quantiles {
-			if metric == LatencyMetric(name, q.name) {
-				return float64(h.Quantile(q.q))
+	}
+	if v, ok := g.Quantile(metric); ok {
+		return v
+	}
+	return Summarize(g.Series[metric]).Median
+}
+
+// Quantile returns a quantile of operations from a merged histogram, if that is
+// what the metric is.
+func (g *Group) Quantile(metric string) (ns float64, ok bool) {
+	for name, h := range g.Latency {
+		for _, q := range Quantiles {
+			if metric == LatencyMetric(name, q.Name) && h.Count() > 0 {
+				return float64(h.Quantile(q.Q)), true
 			}
 		}
 	}
-	return Summarize(g.Series[metric]).Median
+	return 0, false
 }
 
 // thinTails warns about quantiles with fewer than 10 values per record above
@@ -275,12 +285,12 @@ func value(g *Group, metric string) float64 {
 func thinTails(a, b *Group, metric string) []string {
 	for _, g := range []*Group{a, b} {
 		for name, h := range g.Latency {
-			for _, q := range quantiles {
-				if metric != LatencyMetric(name, q.name) || q.q == 1 || len(g.Records) == 0 {
+			for _, q := range Quantiles {
+				if metric != LatencyMetric(name, q.Name) || q.Q == 1 || len(g.Records) == 0 {
 					continue
 				}
-				if each := h.Count() / uint64(len(g.Records)); float64(each)*(1-q.q) < 10 {
-					return []string{fmt.Sprintf("%s of about %d operations a repetition: fewer than 10 lie above it", q.name, each)}
+				if each := h.Count() / uint64(len(g.Records)); float64(each)*(1-q.Q) < 10 {
+					return []string{fmt.Sprintf("%s of about %d operations a repetition: fewer than 10 lie above it", q.Name, each)}
 				}
 			}
 		}

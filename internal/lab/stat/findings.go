@@ -24,7 +24,7 @@ func findings(a *Analysis) []string {
 		verdicts[[2]string{c.B, c.Metric}] = c
 	}
 	var all []finding
-	for _, groups := range byWorkload(a.Groups) {
+	for _, groups := range Split(a.Groups, func(g *Group) string { return g.Config.Title() }) {
 		s := study{groups[0], groups[1:], verdicts}
 		all = append(all, s.optima(a.floors())...)
 		all = append(all, s.findings()...)
@@ -35,22 +35,6 @@ func findings(a *Analysis) []string {
 		texts[i] = f.text
 	}
 	return texts
-}
-
-// byWorkload groups the configurations of a plan by workload, in plan order.
-func byWorkload(groups []*Group) [][]*Group {
-	var out [][]*Group
-	at := make(map[string]int)
-	for _, g := range groups {
-		i, ok := at[g.Config.Title()]
-		if !ok {
-			i = len(out)
-			at[g.Config.Title()] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], g)
-	}
-	return out
 }
 
 // A study is one workload of a run.

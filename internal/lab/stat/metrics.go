@@ -21,10 +21,10 @@ func LatencyMetric(hist, quantile string) string {
 	return "/latency/" + hist + "/" + quantile + ":ns"
 }
 
-// quantiles are the figures of a histogram that are quantiles.
-var quantiles = []struct {
-	name string
-	q    float64
+// Quantiles are the figures of a histogram that are quantiles.
+var Quantiles = []struct {
+	Name string
+	Q    float64
 }{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}, {"max", 1}}
 
 // Headline lists the metrics compared by default. Metrics that workloads and
@@ -62,14 +62,14 @@ func metrics(rec *cell.Record, histograms map[string]*latency.Histogram) map[str
 		}
 		all[LatencyMetric(name, "mean")] = float64(h.Mean())
 		all[LatencyMetric(name, "min")] = float64(h.Min())
-		for _, q := range quantiles {
-			all[LatencyMetric(name, q.name)] = float64(h.Quantile(q.q))
+		for _, q := range Quantiles {
+			all[LatencyMetric(name, q.Name)] = float64(h.Quantile(q.Q))
 		}
 	}
 	for name, b := range rec.Buckets {
-		for _, q := range quantiles {
-			if v, ok := bucketQuantile(b, q.q); ok {
-				all[LatencyMetric(name, q.name)] = v * 1e9
+		for _, q := range Quantiles {
+			if v, ok := bucketQuantile(b, q.Q); ok {
+				all[LatencyMetric(name, q.Name)] = v * 1e9
 			}
 		}
 	}

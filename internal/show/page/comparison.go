@@ -31,7 +31,8 @@ func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB [
 		p.Facts = append(p.Facts, Fact{"Machines", "one run's machine is unknown: differences may come from the machines"})
 	}
 	ids := newIdentifiers()
-	for _, s := range pairSections(comparisons) {
+	for _, pair := range stat.Split(comparisons, text.PairName) {
+		s := &text.Section{Name: text.PairName(pair[0]), Comparisons: pair}
 		s.SetExact(v.Exact)
 		h := section{ID: ids.unique(s.Name), Name: s.Name, Comparisons: comparisonsTable(s), Machines: byMachineTable(s),
 			Compared: "All metrics"}
@@ -41,20 +42,4 @@ func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB [
 	}
 	p.List(true, "reading", "How to read this")
 	return p
-}
-
-// pairSections sorts comparisons by configuration.
-func pairSections(comparisons []stat.Comparison) []*text.Section {
-	var out []*text.Section
-	byPair := map[string]*text.Section{}
-	for _, c := range comparisons {
-		name := text.PairName(c)
-		s := byPair[name]
-		if s == nil {
-			s = &text.Section{Name: name}
-			byPair[name], out = s, append(out, s)
-		}
-		s.Comparisons = append(s.Comparisons, c)
-	}
-	return out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -32,7 +33,7 @@ func Latency(s *text.Section, id string) *Plot {
 	var rows []*text.Row
 	lo, hi, count := math.Inf(1), 0.0, 1.0
 	p.Table = Table{Label: "Latency by percentile, " + s.Name, Left: 2, Head: []string{"Configuration", "Time"}}
-	for _, q := range text.Quantiles {
+	for _, q := range stat.Quantiles {
 		p.Table.Head = append(p.Table.Head, q.Name)
 	}
 	p.Table.Head = append(p.Table.Head, "mean", "operations")
@@ -41,7 +42,7 @@ func Latency(s *text.Section, id string) *Plot {
 			rows = append(rows, c.row)
 			lo, hi, count = min(lo, float64(c.h.Min())), max(hi, float64(c.h.Max())), max(count, float64(c.h.Count()))
 			cells := []string{c.row.Label, c.hist}
-			for _, q := range text.Quantiles {
+			for _, q := range stat.Quantiles {
 				cells = append(cells, s.Format(":ns", float64(c.h.Quantile(q.Q))))
 			}
 			p.Table.Add(append(cells, s.Format(":ns", float64(c.h.Mean())), text.Count(float64(c.h.Count())))...)

@@ -51,7 +51,7 @@ func Group(workload, strategy string, gc cell.GC, ns float64) *stat.Group {
 		h.Record(time.Duration(ns) * time.Duration(1+i/1990*i))
 	}
 	g.Latency = map[string]*latency.Histogram{cell.HistService: &h}
-	for _, q := range text.Quantiles {
+	for _, q := range stat.Quantiles {
 		metric := stat.LatencyMetric(cell.HistService, q.Name)
 		g.Series[metric] = Series(metric, float64(h.Quantile(q.Q)))
 	}

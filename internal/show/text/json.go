@@ -211,7 +211,7 @@ func documentGroup(g *stat.Group) DocumentGroup {
 	for name, h := range g.Latency {
 		l := DocumentLatency{Count: h.Count(), MinNs: int64(h.Min()), MeanNs: int64(h.Mean()), MaxNs: int64(h.Max()),
 			Quantiles: map[string]int64{}}
-		for _, q := range Quantiles {
+		for _, q := range stat.Quantiles {
 			if q.Q < 1 {
 				l.Quantiles[q.Name] = int64(h.Quantile(q.Q))
 			}

@@ -237,19 +237,10 @@ func Comparisons(w io.Writer, title string, comparisons []stat.Comparison, s Sty
 	p := &terminal{style: s}
 	p.line(bold, "%s", Clean(title))
 	p.line(plainInk, "%s", VerdictCounts(comparisons))
-	var order []string
-	byPair := map[string][]stat.Comparison{}
-	for _, c := range comparisons {
-		pair := PairName(c)
-		if byPair[pair] == nil {
-			order = append(order, pair)
-		}
-		byPair[pair] = append(byPair[pair], c)
-	}
-	for _, pair := range order {
+	for _, pair := range stat.Split(comparisons, PairName) {
 		p.WriteByte('\n')
-		p.paragraph("", pair)
-		p.pair(byPair[pair])
+		p.paragraph("", PairName(pair[0]))
+		p.pair(pair)
 	}
 	return p.flush(w)
 }

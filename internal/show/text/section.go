@@ -85,20 +85,15 @@ type Row struct {
 // Sections sorts the analysis by study, in the order of the plan.
 func Sections(a *stat.Analysis) []*Section {
 	var all []*Section
-	byName := map[string]*Section{}
 	byKey := map[string]*Section{}
-	for _, g := range a.Groups {
-		s := byName[g.Config.Title()]
-		if s == nil {
-			s = &Section{Name: Clean(g.Config.Title())}
-			byName[g.Config.Title()] = s
-			all = append(all, s)
+	for _, groups := range stat.Split(a.Groups, func(g *stat.Group) string { return g.Config.Title() }) {
+		s := &Section{Name: Clean(groups[0].Config.Title())}
+		for _, g := range groups {
+			s.Rows = append(s.Rows, &Row{Group: g})
+			byKey[g.Key] = s
 		}
-		s.Rows = append(s.Rows, &Row{Group: g})
-		byKey[g.Key] = s
-	}
-	for _, s := range all {
 		s.label()
+		all = append(all, s)
 	}
 	for _, c := range a.Comparisons {
 		if s := byKey[c.A]; s != nil {
@@ -244,27 +239,11 @@ func (r *Row) Figure(metric string) Figure {
 	sum := stat.Summarize(series)
 	f := Figure{Metric: metric, Exact: r.exact, N: sum.N, Median: sum.Median, Lo: sum.Lo, Hi: sum.Hi,
 		isRange: len(sum.Warnings) > 0, warnings: sum.Warnings}
-	if v, ok := r.merged(metric); ok {
+	if v, ok := r.Quantile(metric); ok {
 		f.Median = v
 		f.Lo, f.Hi = min(f.Lo, v), max(f.Hi, v)
 	}
 	return f
-}
-
-// merged returns the value of a latency metric from the merged histogram.
-func (r *Row) merged(metric string) (float64, bool) {
-	for _, name := range Histograms {
-		h := r.Latency[name]
-		if h == nil || h.Count() == 0 {
-			continue
-		}
-		for _, q := range Quantiles {
-			if metric == stat.LatencyMetric(name, q.Name) {
-				return float64(h.Quantile(q.Q)), true
-			}
-		}
-	}
-	return 0, false
 }
 
 // spread is the larger side of the interval, relative to the median.
@@ -307,12 +286,6 @@ func (f Figure) PlusMinus() string {
 }
 
 func (f Figure) String() string { return strings.TrimSpace(f.Value() + " " + f.PlusMinus()) }
-
-// Quantiles are the percentiles in tables, by package stat's names.
-var Quantiles = []struct {
-	Name string
-	Q    float64
-}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}, {"max", 1}}
 
 var Histograms = []string{cell.HistResponse, cell.HistService}
 
