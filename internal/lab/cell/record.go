@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -125,6 +126,10 @@ type Timeline struct {
 	Cycles    []int64 `json:"cycles,omitempty"` // GC cycles finished so far
 }
 
+// NoGoal is the smallest heap goal that means none: with collection off, the
+// runtime reports nearly the whole address space.
+const NoGoal = 1 << 50
+
 // A Pause is one stop-the-world pause of a GC cycle.
 type Pause struct {
 	AtNs int64 `json:"at_ns"` // its end, since the start of the measured phase
@@ -201,12 +206,9 @@ type Machine struct {
 // Warn adds a warning, once per code and text.
 func (r *Record) Warn(code, format string, args ...any) {
 	w := Warning{Code: code, Text: fmt.Sprintf(format, args...)}
-	for _, have := range r.Warnings {
-		if have == w {
-			return
-		}
+	if !slices.Contains(r.Warnings, w) {
+		r.Warnings = append(r.Warnings, w)
 	}
-	r.Warnings = append(r.Warnings, w)
 }
 
 // Set records a metric.

@@ -17,9 +17,6 @@ const (
 	maxSamples = 1 << 14
 	// maxPauses bounds the list of pauses; the histogram has all of them.
 	maxPauses = 1 << 15
-	// noGoal is the least heap goal that stands for none: with collection off
-	// it is nearly the whole address space.
-	noGoal = 1 << 50
 )
 
 // A sampler looks at memory at a fixed interval from a goroutine of its own.
@@ -87,7 +84,7 @@ func (s *sampler) sample() {
 		}
 	}
 	heap, goal, sys, cycles := v[0], v[1], v[2], v[3]
-	if goal >= noGoal {
+	if goal >= cell.NoGoal {
 		goal = 0
 	}
 	s.heap, s.goal, s.sys = max(s.heap, heap), max(s.goal, goal), max(s.sys, sys)

@@ -1,11 +1,11 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
-	"sort"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -195,7 +195,7 @@ func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 		out = append(out, CountedWarning{cell.Warning{Code: "missing", Text: text}, 0})
 	}
 	failures := make(map[cell.FailureKind]int)
-	var doubts gather
+	doubts := gather{}
 	for _, rec := range recs {
 		if rec.Err != nil {
 			failures[rec.Err.Kind]++
@@ -220,11 +220,8 @@ func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 			Text: "two equal configurations differed in " + strings.Join(noisy, ", ") + ": mistrust smaller effects"}, 0})
 	}
 	own := doubts.all()
-	sort.Slice(own, func(i, j int) bool {
-		if own[i].Records != own[j].Records {
-			return own[i].Records > own[j].Records
-		}
-		return own[i].Code+own[i].Text < own[j].Code+own[j].Text
+	slices.SortFunc(own, func(a, b CountedWarning) int {
+		return cmp.Or(b.Records-a.Records, strings.Compare(a.Code+a.Text, b.Code+b.Text))
 	})
 	return append(out, own...)
 }

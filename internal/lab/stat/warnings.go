@@ -13,54 +13,53 @@ var number = regexp.MustCompile(`\d+(\.\d+)?`)
 // A kindred collects warnings with one code whose texts differ only in their
 // numbers, so that fifty cells with fifty values of steal make one line.
 type kindred struct {
-	code     string
-	between  []string // text around the numbers, one more than those
-	low      []string // smallest and largest of each number, as written
-	high     []string
-	lowValue []float64
-	topValue []float64
-	records  int
+	code    string
+	between []string // text around the numbers, one more than those
+	spans   []span   // of each number
+	records int
 }
 
-// A gather groups warnings. Its zero value is ready to use.
-type gather struct{ kinds map[string]*kindred }
+// A span is the smallest and the largest of a number, also as written.
+type span struct {
+	low, high   string
+	least, most float64
+}
 
-func (g *gather) add(w cell.Warning) {
-	numbers := number.FindAllString(w.Text, -1)
+// A gather groups warnings.
+type gather map[string]*kindred
+
+func (g gather) add(w cell.Warning) {
 	key := w.Code + "\x00" + number.ReplaceAllString(w.Text, "#")
-	k := g.kinds[key]
+	k := g[key]
 	if k == nil {
 		k = &kindred{code: w.Code, between: number.Split(w.Text, -1)}
-		if g.kinds == nil {
-			g.kinds = map[string]*kindred{}
-		}
-		g.kinds[key] = k
+		g[key] = k
 	}
 	k.records++
-	for i, n := range numbers {
+	for i, n := range number.FindAllString(w.Text, -1) {
 		v, _ := strconv.ParseFloat(n, 64) // the pattern admits only numbers
-		if i == len(k.low) {
-			k.low, k.high = append(k.low, n), append(k.high, n)
-			k.lowValue, k.topValue = append(k.lowValue, v), append(k.topValue, v)
+		if i == len(k.spans) {
+			k.spans = append(k.spans, span{n, n, v, v})
 		}
-		if v < k.lowValue[i] {
-			k.low[i], k.lowValue[i] = n, v
+		s := &k.spans[i]
+		if v < s.least {
+			s.low, s.least = n, v
 		}
-		if v > k.topValue[i] {
-			k.high[i], k.topValue[i] = n, v
+		if v > s.most {
+			s.high, s.most = n, v
 		}
 	}
 }
 
-func (g *gather) all() []CountedWarning {
-	out := make([]CountedWarning, 0, len(g.kinds))
-	for _, k := range g.kinds {
+func (g gather) all() []CountedWarning {
+	out := make([]CountedWarning, 0, len(g))
+	for _, k := range g {
 		var text strings.Builder
 		text.WriteString(k.between[0])
-		for i := range k.low {
-			text.WriteString(k.low[i])
-			if k.low[i] != k.high[i] {
-				text.WriteString(" to " + k.high[i])
+		for i, s := range k.spans {
+			text.WriteString(s.low)
+			if s.low != s.high {
+				text.WriteString(" to " + s.high)
 			}
 			text.WriteString(k.between[i+1])
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestWarningsThatDifferInNumbersAreOne(t *testing.T) {
-	var g gather
+	g := gather{}
 	for _, text := range []string{"in 97 % of 2.5 s", "in 100 % of 2.5 s", "in 9 % of 2.5 s", "in the end"} {
 		g.add(cell.Warning{Code: "x", Text: text})
 	}

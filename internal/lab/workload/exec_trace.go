@@ -11,10 +11,6 @@ import (
 // maxTimeline bounds the rows of a timeline and the number of listed pauses.
 const maxTimeline = 1 << 14
 
-// noGoal is the smallest heap goal that means none: with collection off, the
-// runtime prints nearly the whole address space.
-const noGoal = 1 << 50
-
 // setTrace records the figures of the gctrace lines. TotalCPU must be set.
 func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 	rec.Set(cell.GCRelayed, float64(t.Relayed))
@@ -36,7 +32,7 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 			forced++
 		}
 		heap = max(heap, c.StartBytes, c.EndBytes)
-		if c.GoalBytes < noGoal {
+		if c.GoalBytes < cell.NoGoal {
 			goal = max(goal, c.GoalBytes)
 		}
 		pause += c.Pause()
@@ -119,7 +115,7 @@ func setCycles(rec *cell.Record, cycles []trace.Cycle) {
 	rec.Cycles = make([]cell.Cycle, len(cycles))
 	for i, c := range cycles {
 		goal := c.GoalBytes
-		if goal >= noGoal {
+		if goal >= cell.NoGoal {
 			goal = 0
 		}
 		rec.Cycles[i] = cell.Cycle{
@@ -151,7 +147,7 @@ func setTimeline(rec *cell.Record, cycles []trace.Cycle) {
 		if c.Stream != 0 || i%stride != 0 {
 			continue
 		}
-		hasGoal = hasGoal && c.GoalBytes < noGoal
+		hasGoal = hasGoal && c.GoalBytes < cell.NoGoal
 		marked := c.At + c.SweepTermination + c.Marking
 		ended := marked + c.MarkTermination
 		row(c.At, c.StartBytes, c.GoalBytes, c.N-1)

@@ -89,11 +89,8 @@ func heapChart(id, name string, rec *cell.Record, part Stretch) template.HTML {
 }
 
 func goalAt(line cell.Timeline, i int) float64 {
-	if i < len(line.GoalBytes) {
-		// Without a collector the runtime reports the largest integer.
-		if g := float64(line.GoalBytes[i]); g < 1<<60 {
-			return g
-		}
+	if i < len(line.GoalBytes) && line.GoalBytes[i] < cell.NoGoal {
+		return float64(line.GoalBytes[i])
 	}
 	return 0
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
@@ -80,21 +81,20 @@ func (r Result) figure() text.LedgerFigure {
 // byRun lists the runs by what they say: "holds 1, 3; weaker? 2".
 func (p *Pooled) byRun() string {
 	var words []string
-	numbers := map[string][]string{}
-	for _, r := range p.Runs {
-		word := string(r.Verdict)
-		if r.Tentative {
-			word += "?"
+	for _, runs := range stat.Split(p.Runs, RunVerdict.word) {
+		var numbers []string
+		for _, r := range runs {
+			numbers = append(numbers, fmt.Sprint(r.Run+1))
 		}
-		if numbers[word] == nil {
-			words = append(words, word)
-		}
-		numbers[word] = append(numbers[word], fmt.Sprint(r.Run+1))
-	}
-	for i, word := range words {
-		words[i] += " " + strings.Join(numbers[word], ", ")
+		words = append(words, runs[0].word()+" "+strings.Join(numbers, ", "))
 	}
 	return strings.Join(words, "; ")
+}
+
+// word is the verdict, with a question mark if it is tentative.
+func (r RunVerdict) word() string {
+	f := text.LedgerFigure{Verdict: string(r.Verdict), Tentative: r.Tentative}
+	return f.Word()
 }
 
 // line describes the run.

@@ -1,15 +1,16 @@
 package claim
 
 import (
-	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"path"
 	"slices"
-	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -52,23 +53,19 @@ func (c *Claim) asks() string {
 
 // PublishedRuns returns the published runs, the oldest first.
 func PublishedRuns() ([]*PublishedRun, error) {
-	files, err := published.ReadDir("published")
+	files, err := fs.Glob(published, "published/*.jsonl")
 	if err != nil {
 		return nil, err
 	}
 	var runs []*PublishedRun
 	for _, file := range files {
-		if !strings.HasSuffix(file.Name(), ".jsonl") {
-			continue
-		}
-		f, err := published.Open("published/" + file.Name())
+		data, err := published.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		run, err := readPublished(f)
-		f.Close()
+		run, err := readPublished(bytes.NewReader(data))
 		if err != nil {
-			return nil, fmt.Errorf("claim: published run: %s: %w", file.Name(), err)
+			return nil, fmt.Errorf("claim: published run: %s: %w", path.Base(file), err)
 		}
 		runs = append(runs, run)
 	}
@@ -76,7 +73,7 @@ func PublishedRuns() ([]*PublishedRun, error) {
 }
 
 func readPublished(r io.Reader) (*PublishedRun, error) {
-	in := json.NewDecoder(bufio.NewReader(r))
+	in := json.NewDecoder(r)
 	run := &PublishedRun{findings: map[string]finding{}}
 	if err := in.Decode(run); err != nil {
 		return nil, err
