@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -69,7 +68,7 @@ To silence a finding, put a comment on its line or the one above:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := a.advise(cmd.Context(), opts, args)
 			if cmd.Context().Err() != nil {
-				return &exitError{code: exitInterrupted}
+				return session.ErrInterrupted
 			}
 			return err
 		},
@@ -114,9 +113,7 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	switch {
 	case opts.json:
 		result.Findings = shown
-		enc := json.NewEncoder(a.Out)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(result)
+		err = writeJSON(a.Out, result)
 	case opts.sarif:
 		err = advice.SARIF(a.Out, host.Version(), checks, shown)
 	case opts.proof.fix || len(opts.proof.patches) > 0:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,9 +100,7 @@ func (o *proofOptions) check() error {
 // them as findings do.
 func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 	c advice.Config) (*advice.Result, []advice.Finding, error) {
-	show := session.NewStatus(a.Err)
-	v, err := advice.Verify(ctx, o.verifyConfig(c, show.Say), nil, o.patches...)
-	show.End()
+	v, err := a.verify(ctx, o, c, nil, o.patches...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,24 +108,26 @@ func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 	for _, f := range v.Fixes {
 		r.Findings = append(r.Findings, f.Finding)
 	}
-	if o.output != "" {
-		if err := os.WriteFile(o.output, []byte(v.Text), 0o644); err != nil {
-			return nil, nil, err
-		}
-	}
-	if o.html != "" || o.save {
-		if err := a.keepPage(o, c, r, r.Findings); err != nil {
-			return nil, nil, err
-		}
-	}
-	return r, r.Findings, nil
+	return r, r.Findings, cmp.Or(o.keepPatch(v), a.keepPage(o, c, r, r.Findings))
 }
 
-func (o *proofOptions) verifyConfig(c advice.Config, show func(string)) advice.VerifyConfig {
-	return advice.VerifyConfig{
+// verify proves fixes of findings, or patches.
+func (a *app) verify(ctx context.Context, o *proofOptions, c advice.Config, shown []advice.Finding,
+	patches ...string) (*advice.Verification, error) {
+	show := session.NewStatus(a.Err)
+	defer show.End()
+	return advice.Verify(ctx, advice.VerifyConfig{
 		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime,
-		Budget: o.budget, Profiles: c.Profiles, Progress: show,
+		Budget: o.budget, Profiles: c.Profiles, Progress: show.Say,
+	}, shown, patches...)
+}
+
+// keepPatch writes the patch to the file that was asked for.
+func (o *proofOptions) keepPatch(v *advice.Verification) error {
+	if o.output == "" {
+		return nil
 	}
+	return os.WriteFile(o.output, []byte(v.Text), 0o644)
 }
 
 // profiled runs the benchmarks under profiles where --bench asks for it. The
@@ -164,12 +165,7 @@ func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *ad
 			return nil, err
 		}
 	}
-	if o.html != "" || o.save {
-		if err := a.keepPage(o, c, r, shown); err != nil {
-			return nil, err
-		}
-	}
-	return shown, nil
+	return shown, a.keepPage(o, c, r, shown)
 }
 
 // fix makes the patch, proves it where asked to, and puts it where it belongs.
@@ -190,22 +186,17 @@ func (a *app) repair(ctx context.Context, o *proofOptions, c advice.Config, r *a
 	}
 	r.Verification = &advice.Verification{Patch: all, Text: all.String()}
 	if o.verify {
-		show := session.NewStatus(a.Err)
-		r.Verification, err = advice.Verify(ctx, o.verifyConfig(c, show.Say), shown)
-		show.End()
-		if err != nil {
+		if r.Verification, err = a.verify(ctx, o, c, shown); err != nil {
 			return err
 		}
 	}
-	patch := r.Verification.Patch
-	if o.output != "" {
-		if err := os.WriteFile(o.output, []byte(r.Verification.Text), 0o644); err != nil {
-			return err
-		}
+	if err := o.keepPatch(r.Verification); err != nil {
+		return err
 	}
 	if !o.write || ctx.Err() != nil {
 		return ctx.Err()
 	}
+	patch := r.Verification.Patch
 	if err := patch.Clean(ctx, patch.Files()); err != nil {
 		return err
 	}
@@ -251,6 +242,9 @@ func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 // written beside its name first, so that a page that is there is never half
 // written.
 func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown []advice.Finding) error {
+	if o.html == "" && !o.save {
+		return nil
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err

@@ -38,13 +38,8 @@ func (e *exitError) Error() string {
 }
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks err as a mistake in how the command was called.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &exitError{exitUsage, err}
-}
+// usage marks an error, if it is one, as a mistake in how the command was called.
+var usage = session.Misused
 
 // app is the state that all commands share.
 type app struct {
@@ -73,9 +68,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 		return exitInterrupted
 	case errors.As(err, &exit):
 		code = exit.code
-	case errors.As(err, &wrong):
-		code = exitUsage
-	case !a.began:
+	case errors.As(err, &wrong), !a.began:
 		code = exitUsage
 	}
 	if text := err.Error(); text != "" {

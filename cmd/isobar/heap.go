@@ -131,7 +131,7 @@ func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error 
 			case <-ctx.Done():
 			}
 		}
-		r, err := a.readHeap(ctx, target, o)
+		r, err := heap.Open(ctx, target, o.config())
 		if err != nil && o.every > 0 && len(reports) > 1 { // say at least what grew so far
 			if failed := a.heapChanges(reports, o); failed != nil {
 				return failed
@@ -172,26 +172,13 @@ func (a *app) heapLedger(ctx context.Context, target string, o *heapOptions) err
 		return usage(fmt.Errorf("heap: --ledger %s: want a process number", target))
 	}
 	l, err := heap.ReadLedger(ctx, pid, o.config())
-	switch {
-	case ctx.Err() != nil:
-		return &exitError{code: exitInterrupted}
-	case err != nil:
+	if err != nil {
 		return err
-	case o.json:
+	}
+	if o.json {
 		return json.NewEncoder(a.Out).Encode(l)
 	}
 	return l.Write(a.Out)
-}
-
-func (a *app) readHeap(ctx context.Context, target string, o *heapOptions) (*heap.Report, error) {
-	r, err := heap.Open(ctx, target, o.config())
-	switch {
-	case ctx.Err() != nil:
-		return nil, &exitError{code: exitInterrupted}
-	case err != nil:
-		return nil, err
-	}
-	return r, nil
 }
 
 func (a *app) heapChanges(reports []*heap.Report, o *heapOptions) error {

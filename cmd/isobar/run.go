@@ -45,11 +45,7 @@ for all numbers from LOW to HIGH, STEP apart; LOW..HIGH*FACTOR multiplies instea
 			return usage(err)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id := "last"
-			if len(args) == 1 {
-				id = args[0]
-			}
-			return a.resume(cmd.Context(), id, &sweep, &output)
+			return a.resume(cmd.Context(), first(args, "last"), &sweep, &output)
 		},
 	}
 	cmd.Flags().BoolVar(&resume, "resume", false, "continue run RUN (default: the latest) exactly where it stopped")

@@ -79,9 +79,9 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 		if err != nil {
 			return err
 		}
-		view := &fleetView{options: options}
-		defer view.close()
-		config.Fleet = view.ask
+		ask, leave := askFleet(options)
+		defer leave()
+		config.Fleet = ask
 	}
 	for _, name := range o.heaps {
 		if _, err := heap.Load(name); err != nil {

@@ -7,29 +7,26 @@ import (
 	"github.com/isobar-go/isobar/internal/fleet"
 )
 
-// fleetView queries a fleet for the pages of isobar ui.
-type fleetView struct {
-	options fleet.Options
-	fleet   *fleet.Fleet // nil until connected; owned by the current caller, one at a time
-}
-
 // fleetAnswers is how long to wait for workers.
 const fleetAnswers = 500 * time.Millisecond
 
-// ask returns the data of 'isobar fleet status'.
-func (v *fleetView) ask(ctx context.Context) (*fleet.Status, error) {
-	if v.fleet == nil {
-		f, err := fleet.Connect(ctx, v.options)
-		if err != nil {
-			return nil, err
+// askFleet returns what queries a fleet for the pages of isobar ui, one call at a
+// time. The first call that finds the fleet connects.
+func askFleet(o fleet.Options) (ask func(context.Context) (*fleet.Status, error), leave func()) {
+	var f *fleet.Fleet
+	ask = func(ctx context.Context) (*fleet.Status, error) {
+		if f == nil {
+			connected, err := fleet.Connect(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			f = connected
 		}
-		v.fleet = f
+		return f.Status(ctx, fleetAnswers)
 	}
-	return v.fleet.Status(ctx, fleetAnswers)
-}
-
-func (v *fleetView) close() {
-	if v.fleet != nil {
-		v.fleet.Close()
+	return ask, func() {
+		if f != nil {
+			f.Close()
+		}
 	}
 }

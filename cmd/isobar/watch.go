@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,11 +120,8 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 		show.sample(&h, feed.Source())
 		n++
 	}
-	switch {
-	case err == nil && n < o.count:
-		return fmt.Errorf("watch: %s ended after %d of %d samples", target, n, o.count)
-	case errors.Is(err, context.Canceled):
-		return &exitError{code: exitInterrupted}
+	if err == nil && n < o.count {
+		err = fmt.Errorf("watch: %s ended after %d of %d samples", target, n, o.count)
 	}
 	return err
 }
@@ -161,7 +159,7 @@ func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status fun
 			}
 			continue
 		case ctx.Err() != nil:
-			return context.Canceled
+			return ctx.Err()
 		case errors.Is(err, io.EOF):
 			return nil
 		case !seen && first.Err() != nil:
@@ -177,7 +175,7 @@ func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status fun
 		select {
 		case <-time.After(backoff):
 		case <-ctx.Done():
-			return context.Canceled
+			return ctx.Err()
 		}
 	}
 }
@@ -186,8 +184,8 @@ func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status fun
 // another elsewhere.
 func (a *app) watchDisplay(o *watchOptions) *display {
 	d := &display{out: a.Out, err: a.Err, json: o.json}
-	if width, ok := session.IsTerminal(a.Out); ok && !o.json && o.count == 0 && !o.web {
-		d.width = width
+	if !o.json && o.count == 0 && !o.web {
+		d.width = session.TerminalWidth(a.Out)
 	}
 	return d
 }
@@ -211,9 +209,7 @@ func (d *display) sample(h *live.History, source string) {
 	case d.json:
 		json.NewEncoder(d.out).Encode(h.Document(source))
 	case d.width > 0:
-		if width, ok := session.IsTerminal(d.out); ok {
-			d.width = width
-		}
+		d.width = cmp.Or(session.TerminalWidth(d.out), d.width)
 		d.erase()
 		d.drawn = h.Screen(source, d.width-1)
 		d.draw()

@@ -49,14 +49,12 @@ func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) err
 	switch {
 	case len(failed) > 0:
 		return fmt.Errorf("watch: %w", <-failed)
-	case errors.Is(err, context.Canceled):
-		return &exitError{code: exitInterrupted}
 	case err != nil:
 		return err
 	}
 	fmt.Fprintln(a.Err, "isobar: the process has ended; its page stays until you interrupt this command")
 	<-ctx.Done()
-	return &exitError{code: exitInterrupted}
+	return ctx.Err()
 }
 
 // relayed is the page of the currently watched process. A process that restarts
@@ -86,7 +84,7 @@ func watchFor(ctx context.Context, target string, interval time.Duration) (*rela
 	go func() {
 		for {
 			if err == nil {
-				err = eachSample(ctx, feed, o, p.gap, p.keep)
+				err = eachSample(ctx, feed, o, p.gap, func(s live.Sample) bool { return p.add(s) == nil })
 				feed.Close()
 			}
 			if ctx.Err() != nil {
@@ -108,9 +106,6 @@ func watchFor(ctx context.Context, target string, interval time.Duration) (*rela
 	}()
 	return p, nil
 }
-
-// keep is add, for eachSample.
-func (p *relayed) keep(s live.Sample) bool { return p.add(s) == nil }
 
 // page is the process's page, nil while there is no sample.
 func (p *relayed) page() http.Handler {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -141,11 +140,7 @@ func (a *app) runUntilDrained(ctx context.Context, w *fleet.Worker) error {
 			cancel()
 		}
 	}()
-	err := w.Run(hard)
-	if errors.Is(err, context.Canceled) {
-		return &exitError{code: exitInterrupted}
-	}
-	return err
+	return w.Run(hard)
 }
 
 // config checks the flags.

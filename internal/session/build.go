@@ -66,7 +66,7 @@ func (se *Session) Prepare(
 		return nil, fmt.Errorf("tune: %w", err)
 	}
 	if p.Main != "" && name != "main" {
-		return nil, misuse(fmt.Errorf("tune: --build %s: package %s is not a program: give a main package, or --bench", pkg,
+		return nil, Misused(fmt.Errorf("tune: --build %s: package %s is not a program: give a main package, or --bench", pkg,
 			name))
 	}
 	b := &Built{options: p, args: args, Variants: map[string][]string{}}
@@ -130,7 +130,7 @@ func (b *Built) fixTime(ctx context.Context, binary string) (err error) {
 		return err
 	}
 	if !regexp.MustCompile(`^[1-9][0-9]*x$`).MatchString(b.options.Time) {
-		return misuse(fmt.Errorf("tune: --benchtime %q: want a number of iterations such as 1000x: with a time, "+
+		return Misused(fmt.Errorf("tune: --benchtime %q: want a number of iterations such as 1000x: with a time, "+
 			"a faster setting would do more work", b.options.Time))
 	}
 	return nil
@@ -250,7 +250,7 @@ func onePackage(ctx context.Context, pkg string) (dir, name string, err error) {
 	}
 	where := strings.TrimSpace(string(out))
 	if strings.Contains(where, "\n") {
-		return "", "", misuse(fmt.Errorf("%s: that matches several packages: name one", pkg))
+		return "", "", Misused(fmt.Errorf("%s: that matches several packages: name one", pkg))
 	}
 	i := strings.LastIndexByte(where, ' ')
 	return where[:i], where[i+1:], nil
@@ -262,7 +262,7 @@ func onePackage(ctx context.Context, pkg string) (dir, name string, err error) {
 func (se *Session) BuildProgram(ctx context.Context, pkg string, study plan.Study, args []string) ([]string, error) {
 	dir, name, err := onePackage(ctx, pkg)
 	if wrong := new(Misuse); errors.As(err, &wrong) || err == nil && name != "main" {
-		return nil, misuse(fmt.Errorf("lab run: --build %s: name one main package", pkg))
+		return nil, Misused(fmt.Errorf("lab run: --build %s: name one main package", pkg))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lab run: %w", err)
@@ -273,7 +273,7 @@ func (se *Session) BuildProgram(ctx context.Context, pkg string, study plan.Stud
 	}
 	configs, err := study.Configs()
 	if err != nil {
-		return nil, misuse(err)
+		return nil, Misused(err)
 	}
 	file := "program"
 	if runtime.GOOS == "windows" {

@@ -42,7 +42,10 @@ func (se *Session) RunClaims(ctx context.Context, claims []*claim.Claim, size cl
 			what = fmt.Sprintf("in doubt, pass %d: ", pass)
 		}
 		for i, d := range experiments {
-			se.claimProgress(i, len(experiments), what, d.Experiment.Args(size))
+			if TerminalWidth(se.Err) > 0 {
+				args := strings.Join(d.Experiment.Args(size)[2:], " ")
+				fmt.Fprintf(se.Err, "%d/%d  %s%s\n", i+1, len(experiments), what, args)
+			}
 			if err := se.measureClaims(ctx, s, session, d); err != nil {
 				return err
 			}
@@ -57,12 +60,6 @@ func (se *Session) RunClaims(ctx context.Context, claims []*claim.Claim, size cl
 		return fmt.Errorf("%d cells failed or were left out: 'isobar lab list' shows the runs", session.failed)
 	}
 	return nil
-}
-
-func (se *Session) claimProgress(i, n int, what string, args []string) {
-	if _, terminal := IsTerminal(se.Err); terminal {
-		fmt.Fprintf(se.Err, "%d/%d  %s%s\n", i+1, n, what, strings.Join(args[2:], " "))
-	}
 }
 
 // measureClaims measures the missing cells of one pass of an experiment. It

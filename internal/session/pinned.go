@@ -111,9 +111,9 @@ func pinnedMachine(records []*cell.Record, o *Fleet) (machine string, err error)
 		switch {
 		case rec == nil:
 		case rec.Origin == nil && o != nil:
-			return "", misuse(errors.New("--resume: the runs so far were made on this machine: leave out --fleet"))
+			return "", Misused(errors.New("--resume: the runs so far were made on this machine: leave out --fleet"))
 		case rec.Origin != nil && o == nil:
-			return "", misuse(fmt.Errorf("--resume: the runs so far were made on machine %s of a fleet: give the same --fleet",
+			return "", Misused(fmt.Errorf("--resume: the runs so far were made on machine %s of a fleet: give the same --fleet",
 				rec.Origin.Machine.Hostname))
 		case rec.Origin != nil:
 			machine = rec.Origin.Machine.Hostname

@@ -73,7 +73,7 @@ func platformOf(file string) string {
 func buildFor(ctx context.Context, pkg, dir, platform string, log io.Writer) (string, error) {
 	goos, goarch, ok := strings.Cut(platform, "/")
 	if !ok {
-		return "", misuse(fmt.Errorf("--fleet-platform %q: want OS/ARCH, such as linux/arm64", platform))
+		return "", Misused(fmt.Errorf("--fleet-platform %q: want OS/ARCH, such as linux/arm64", platform))
 	}
 	target := filepath.Join(dir, goos+"-"+goarch)
 	fmt.Fprintf(log, "isobar: building %s for %s\n", pkg, platform)

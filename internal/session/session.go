@@ -27,7 +27,13 @@ func (m *Misuse) Error() string { return m.err.Error() }
 
 func (m *Misuse) Unwrap() error { return m.err }
 
-func misuse(err error) error { return &Misuse{err} }
+// Misused makes an error a Misuse; nil stays nil.
+func Misused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Misuse{err}
+}
 
 // ErrInterrupted means that a signal ended a run, and that the user was told what is kept.
 var ErrInterrupted = errors.New("interrupted")

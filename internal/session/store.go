@@ -98,7 +98,7 @@ func FindRun(s *store.Store, id string) (store.Run, error) {
 	}
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 1 {
-		return store.Run{}, misuse(fmt.Errorf("run %q: want a number from 'isobar lab list', or last", id))
+		return store.Run{}, Misused(fmt.Errorf("run %q: want a number from 'isobar lab list', or last", id))
 	}
 	return s.Run(n)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// IsTerminal reports whether w is a terminal that understands escape sequences, and its
-// width in columns.
-func IsTerminal(w io.Writer) (width int, ok bool) {
+// TerminalWidth returns the columns of w if it is a terminal that understands escape
+// sequences, else 0.
+func TerminalWidth(w io.Writer) int {
 	f, isFile := w.(*os.File)
 	if !isFile || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
+		return 0
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || width < 40 {
 		width = 80
 	}
-	return width, true
+	return width
 }
 
 // A liveLine is the line of a terminal that is written again and again; it is
@@ -31,10 +31,7 @@ type liveLine struct {
 	width int // 0: no terminal
 }
 
-func newLiveLine(w io.Writer) liveLine {
-	width, _ := IsTerminal(w)
-	return liveLine{w, width}
-}
+func newLiveLine(w io.Writer) liveLine { return liveLine{w, TerminalWidth(w)} }
 
 // say replaces the line by as much of s as has room.
 func (l liveLine) say(s string) {
@@ -49,9 +46,8 @@ func (l liveLine) Clear() { l.say("") }
 // Style is the style of standard output: in colour on a terminal unless
 // NO_COLOR (no-color.org) is set, plain elsewhere.
 func (se *Session) Style() text.Style {
-	width, terminal := IsTerminal(se.Out)
-	if !terminal {
-		return text.Style{Width: 120}
+	if width := TerminalWidth(se.Out); width > 0 {
+		return text.Style{Color: os.Getenv("NO_COLOR") == "", Width: width}
 	}
-	return text.Style{Color: os.Getenv("NO_COLOR") == "", Width: width}
+	return text.Style{Width: 120}
 }

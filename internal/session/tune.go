@@ -93,7 +93,7 @@ func (l *TuneLog) resume(name string, c *tune.Config) error {
 		return err
 	}
 	if run.Name != name {
-		return misuse(fmt.Errorf("tune: --resume: the latest run is %q, not %q: give the same command, or leave out --resume",
+		return Misused(fmt.Errorf("tune: --resume: the latest run is %q, not %q: give the same command, or leave out --resume",
 			run.Name, name))
 	}
 	l.ID, c.Seed = run.ID, run.Seed
@@ -115,7 +115,7 @@ func (l *TuneLog) join(o *Fleet, base cell.Config) error {
 		return err
 	}
 	if base.Workload != "exec" {
-		return misuse(errors.New("tune: --fleet: a server is loaded from this machine: leave out --fleet with --url " +
+		return Misused(errors.New("tune: --fleet: a server is loaded from this machine: leave out --fleet with --url " +
 			"and --load"))
 	}
 	if l.Fleet, err = l.session.pin(l.ctx, o, base.Command[0], machine); err == nil {
@@ -164,7 +164,7 @@ func (l *TuneLog) keep(config cell.Config, block int,
 		rec := l.records[c.Index]
 		l.stderr = rec.Stderr
 		if rec.Cell.Key() != c.Key() {
-			return nil, misuse(fmt.Errorf("tune: --resume: run %d measured other settings (cell %d is %s): give the same "+
+			return nil, Misused(fmt.Errorf("tune: --resume: run %d measured other settings (cell %d is %s): give the same "+
 				"flags, or leave out --resume", l.ID, c.Index, rec.Cell.Key()))
 		}
 		return rec, nil

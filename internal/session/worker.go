@@ -33,25 +33,25 @@ func WorkerAccount(name string, allow []string) (*runner.Account, error) {
 	root := os.Geteuid() == 0
 	if name == "" {
 		if root && slices.Contains(allow, fleet.KindExec) {
-			return nil, misuse(errors.New("worker: other people's programs would run as root: name a user with --user, " +
+			return nil, Misused(errors.New("worker: other people's programs would run as root: name a user with --user, " +
 				"such as nobody"))
 		}
 		return nil, nil
 	}
 	if !root {
-		return nil, misuse(errors.New("worker: --user: only root can run cells as another user"))
+		return nil, Misused(errors.New("worker: --user: only root can run cells as another user"))
 	}
 	u, err := user.Lookup(name)
 	if err != nil {
-		return nil, misuse(fmt.Errorf("worker: --user: %w", err))
+		return nil, Misused(fmt.Errorf("worker: --user: %w", err))
 	}
 	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
 	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
 	if err := errors.Join(err1, err2); err != nil {
-		return nil, misuse(fmt.Errorf("worker: --user: %w", err))
+		return nil, Misused(fmt.Errorf("worker: --user: %w", err))
 	}
 	if uid == 0 {
-		return nil, misuse(fmt.Errorf("worker: --user %s is root: name another user", name))
+		return nil, Misused(fmt.Errorf("worker: --user %s is root: name another user", name))
 	}
 	return &runner.Account{UID: uint32(uid), GID: uint32(gid)}, nil
 }
