@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -107,16 +108,12 @@ func (p *Process) tracer() string {
 
 // startTime returns the field of /proc/PID/stat.
 func startTime(pid int) (string, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return "", err
 	}
-	text := string(data)
-	field := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(field) < 20 {
-		return "", fmt.Errorf("%q is cut off", text)
-	}
-	return field[19], nil
+	s, err := p.Stat()
+	return strconv.FormatUint(s.Starttime, 10), err
 }
 
 // Same returns an error if the process has ended, or runs another program now.
