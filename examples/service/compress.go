@@ -23,11 +23,7 @@ func compress(next http11.Handler) http11.Handler {
 		streamed := false
 		c.OnStream(func(w io.Writer) io.WriteCloser { // nothing was written before: no error
 			streamed = true
-			n, known := declared(c)
-			if !known {
-				n = -1
-			}
-			if varies(c, n) && encode(c, k) {
+			if varies(c, declared(c)) && encode(c, k) {
 				return k.to(w)
 			}
 			return nil
@@ -38,7 +34,7 @@ func compress(next http11.Handler) http11.Handler {
 		}
 		n := c.Written()
 		if n == 0 && c.Method().Equal("HEAD") {
-			if n, _ = declared(c); n >= fewBytes {
+			if n = max(0, declared(c)); n >= fewBytes {
 				c.Flush() // a GET would be streamed: the function above is called
 				return
 			}
@@ -125,14 +121,14 @@ func compressible(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
 }
 
-// declared returns the length that a handler has declared.
-func declared(c *http11.Context) (n int64, ok bool) {
-	value, ok := c.ResponseHeader("Content-Length")
-	if !ok {
-		return 0, false
-	}
+// declared returns the length that a handler has declared, -1 for none.
+func declared(c *http11.Context) int64 {
+	value, _ := c.ResponseHeader("Content-Length")
 	n, err := strconv.ParseInt(value, 10, 64)
-	return n, err == nil
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // acceptEncoding returns the fields Accept-Encoding as one list.

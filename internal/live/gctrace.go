@@ -41,8 +41,8 @@ var traceFigures = []monitor.Figure{
 type traceFeed struct {
 	name   string
 	config Config
-	in     io.Closer // nil if not ours to close
-	events chan traceEvent
+	in     io.Closer   // nil if not ours to close
+	events chan func() // what happened to the stream, for the goroutine that calls Next
 	stop   context.CancelFunc
 
 	// The fields below belong to the goroutine that calls Next.
@@ -62,21 +62,12 @@ type traceFeed struct {
 	result   trace.Followed
 }
 
-// A traceEvent is a cycle, the point where all available input was read, or the
-// end.
-type traceEvent struct {
-	cycle  trace.Cycle
-	caught time.Time // when the input last changed
-	ended  error     // io.EOF for the end without error
-	result trace.Followed
-}
-
 // maxBacklog is how many past samples are kept: those the page shows.
 const maxBacklog = 600
 
 func newTraceFeed(name string, r io.Reader, c Config) *traceFeed {
 	ctx, stop := context.WithCancel(context.Background())
-	f := &traceFeed{name: name, config: c, events: make(chan traceEvent, 64), stop: stop, epoch: 1, caughtUp: true}
+	f := &traceFeed{name: name, config: c, events: make(chan func(), 64), stop: stop, epoch: 1, caughtUp: true}
 	f.in, _ = r.(io.Closer)
 	if file, ok := r.(*os.File); ok && file == os.Stdin {
 		f.in = nil
@@ -84,26 +75,23 @@ func newTraceFeed(name string, r io.Reader, c Config) *traceFeed {
 	if t, ok := r.(*tail); ok {
 		f.caughtUp = false
 		t.ctx = ctx
-		t.caught = func(at time.Time) { f.send(ctx, traceEvent{caught: at}) }
+		t.caught = func(at time.Time) { f.send(ctx, func() { f.caught(at) }) }
 	}
 	own := c.Own
 	if own == nil {
 		own = io.Discard
 	}
 	go func() {
-		result, err := trace.Follow(r, own, func(c trace.Cycle) { f.send(ctx, traceEvent{cycle: c}) })
+		result, err := trace.Follow(r, own, func(c trace.Cycle) { f.send(ctx, func() { f.cycle(c) }) })
 		if t, ok := r.(*tail); ok {
 			t.file.Close()
 		}
-		if err == nil {
-			err = io.EOF
-		}
-		f.send(ctx, traceEvent{ended: err, result: result})
+		f.send(ctx, func() { f.end(result, err) })
 	}()
 	return f
 }
 
-func (f *traceFeed) send(ctx context.Context, e traceEvent) {
+func (f *traceFeed) send(ctx context.Context, e func()) {
 	select {
 	case f.events <- e:
 	case <-ctx.Done():
@@ -119,7 +107,7 @@ func (f *traceFeed) Next(ctx context.Context) (Sample, error) {
 		}
 		select {
 		case e := <-f.events:
-			f.take(e)
+			e()
 		case <-timer.C: // the program pauses: show what has arrived
 			timer.Reset(f.config.Interval)
 			if f.caughtUp && f.pending {
@@ -134,29 +122,30 @@ func (f *traceFeed) Next(ctx context.Context) (Sample, error) {
 	return s, nil
 }
 
-func (f *traceFeed) take(e traceEvent) {
-	switch {
-	case e.ended != nil:
-		if f.pending {
-			f.emit()
-		}
-		f.catchUp(time.Now())
-		f.result = e.result
-		f.ended = e.ended
-		if !errors.Is(f.ended, io.EOF) {
-			f.ended = fmt.Errorf("watch: %s: %w", f.name, f.ended)
-		} else if f.result.Cycles == 0 {
-			f.ended = fmt.Errorf("watch: %s: no gctrace line in it; start the program with GODEBUG=gctrace=1 and give its "+
-				"standard error here, as in: GODEBUG=gctrace=1 PROGRAM 2>&1 | isobar watch -", f.name)
-		}
-	case !e.caught.IsZero():
-		if !f.caughtUp && f.pending {
-			f.emit()
-		}
-		f.catchUp(e.caught)
-	default:
-		f.cycle(e.cycle)
+// end takes the end of the stream, without an error or with one.
+func (f *traceFeed) end(result trace.Followed, err error) {
+	if f.pending {
+		f.emit()
 	}
+	f.catchUp(time.Now())
+	f.result = result
+	switch {
+	case err != nil:
+		f.ended = fmt.Errorf("watch: %s: %w", f.name, err)
+	case result.Cycles == 0:
+		f.ended = fmt.Errorf("watch: %s: no gctrace line in it; start the program with GODEBUG=gctrace=1 and give its "+
+			"standard error here, as in: GODEBUG=gctrace=1 PROGRAM 2>&1 | isobar watch -", f.name)
+	default:
+		f.ended = io.EOF
+	}
+}
+
+// caught takes the point where all available input was read, which last changed then.
+func (f *traceFeed) caught(changed time.Time) {
+	if !f.caughtUp && f.pending {
+		f.emit()
+	}
+	f.catchUp(changed)
 }
 
 // catchUp emits the past samples; the last one is as old as the file.

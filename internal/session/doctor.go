@@ -72,29 +72,19 @@ func (se *Session) Diagnose(ctx context.Context, runs int) (*Diagnosis, error) {
 }
 
 func (d *Diagnosis) measure(records []*cell.Record) {
-	values := func(of func(*cell.Record) float64) (out []float64) {
-		for _, rec := range records {
-			out = append(out, of(rec))
-		}
-		return out
+	var wall, cpu []float64
+	var sum cell.Noise
+	for _, r := range records {
+		wall, cpu = append(wall, r.Metrics[cell.WallTime]), append(cpu, r.Metrics[cell.TotalCPU])
+		sum.Steal += r.Noise.Steal
+		sum.CPUPressure += r.Noise.CPUPressure
+		sum.MemoryPressure += r.Noise.MemoryPressure
+		sum.OtherCPU += r.Noise.OtherCPU
 	}
-	d.Wall = newSpread(values(func(r *cell.Record) float64 { return r.Metrics[cell.WallTime] }))
-	d.CPU = newSpread(values(func(r *cell.Record) float64 { return r.Metrics[cell.TotalCPU] }))
-	for _, n := range []struct {
-		to *float64
-		of func(cell.Noise) float64
-	}{
-		{&d.Noise.Steal, func(n cell.Noise) float64 { return n.Steal }},
-		{&d.Noise.CPUPressure, func(n cell.Noise) float64 { return n.CPUPressure }},
-		{&d.Noise.MemoryPressure, func(n cell.Noise) float64 { return n.MemoryPressure }},
-		{&d.Noise.OtherCPU, func(n cell.Noise) float64 { return n.OtherCPU }},
-	} {
-		sum := 0.0
-		for _, rec := range records {
-			sum += n.of(rec.Noise)
-		}
-		*n.to = sum / float64(len(records))
-	}
+	n := float64(len(records))
+	d.Noise.Steal, d.Noise.OtherCPU = sum.Steal/n, sum.OtherCPU/n
+	d.Noise.CPUPressure, d.Noise.MemoryPressure = sum.CPUPressure/n, sum.MemoryPressure/n
+	d.Wall, d.CPU = newSpread(wall), newSpread(cpu)
 }
 
 func newSpread(values []float64) spread {

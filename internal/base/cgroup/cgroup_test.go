@@ -92,11 +92,11 @@ func TestReadCharged(t *testing.T) {
 			"sys/fs/cgroup/memory/job/memory.stat", statV1, "sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1500000000\n",
 			"sys/fs/cgroup/memory/job/memory.kmem.usage_in_bytes", "7319318\n",
 			"sys/fs/cgroup/memory/job/memory.kmem.tcp.usage_in_bytes", "12288\n"),
-			Charged{Path: "/job", Bytes: 1_500_000_000, Anonymous: 837668864, Cache: 655011840, Mapped: 40894464, Shared: 8192,
+			Charged{Anonymous: 837668864, Cache: 655011840, Mapped: 40894464, Shared: 8192,
 				Unwritten: 536576, Sockets: 12288, Kernel: 7319318}},
 		"v2": {tree("proc/self/mountinfo", mountV2, "proc/77/cgroup", "0::/a.scope\n",
 			"sys/fs/cgroup/a.scope/memory.stat", statV2, "sys/fs/cgroup/a.scope/memory.current", "95359552\n"),
-			Charged{Path: "/a.scope", Bytes: 95359552, Anonymous: 20705280, Cache: 73400320, Mapped: 4194304, Shared: 1048576,
+			Charged{Anonymous: 20705280, Cache: 73400320, Mapped: 4194304, Shared: 1048576,
 				Unwritten: 12288, Stacks: 163840, Tables: 819200, Slab: 118752, Sockets: 65536, Kernel: 86624}},
 		"another process": {tree("proc/self/mountinfo", mountV2, "proc/78/cgroup", "0::/a.scope\n"), Charged{}},
 	} {

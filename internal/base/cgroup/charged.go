@@ -8,8 +8,6 @@ import (
 
 // Charged is the memory that is charged to a control group and those below, in bytes.
 type Charged struct {
-	Path      string // of the group
-	Bytes     uint64 // in all; 0 if there is no group
 	Anonymous uint64
 	Cache     uint64 // pages of files, those in memory only (tmpfs) included
 	Mapped    uint64 // of Cache, by a process
@@ -30,8 +28,7 @@ func ReadCharged(fsys fs.FS, pid int) Charged {
 		one := func(name string) uint64 { return number(fsys, path.Join(dir, name)) }
 		n := numbers(fsys, path.Join(dir, "memory.stat"))
 		return Charged{
-			Path: paths["memory"], Bytes: one("memory.usage_in_bytes"), Anonymous: n["total_rss"],
-			Cache: n["total_cache"], Mapped: n["total_mapped_file"], Shared: n["total_shmem"],
+			Anonymous: n["total_rss"], Cache: n["total_cache"], Mapped: n["total_mapped_file"], Shared: n["total_shmem"],
 			Unwritten: n["total_dirty"] + n["total_writeback"],
 			Sockets:   one("memory.kmem.tcp.usage_in_bytes"), Kernel: one("memory.kmem.usage_in_bytes"),
 		}
@@ -39,8 +36,7 @@ func ReadCharged(fsys fs.FS, pid int) Charged {
 	for dir := range mounts[""].upward(paths[""]) {
 		n := numbers(fsys, path.Join(dir, "memory.stat"))
 		c := Charged{
-			Path: paths[""], Bytes: number(fsys, path.Join(dir, "memory.current")), Anonymous: n["anon"],
-			Cache: n["file"], Mapped: n["file_mapped"], Shared: n["shmem"], Unwritten: n["file_dirty"] + n["file_writeback"],
+			Anonymous: n["anon"], Cache: n["file"], Mapped: n["file_mapped"], Shared: n["shmem"], Unwritten: n["file_dirty"] + n["file_writeback"],
 			Stacks: n["kernel_stack"], Tables: n["pagetables"], Slab: n["slab"], Sockets: n["sock"],
 		}
 		if part := c.Stacks + c.Tables + c.Slab; n["kernel"] > part { // since Linux 5.18

@@ -1,6 +1,9 @@
 package image
 
-import "sort"
+import (
+	"encoding/binary"
+	"sort"
+)
 
 // What package internal/abi numbers, the same in all versions that layout knows.
 const (
@@ -304,32 +307,19 @@ func (im *Image) pcvalue(f frameFunc, table uint32, target uint64) (int32, bool)
 	}
 	b, pc, value := f.m.pctab[table:], f.entry, int32(-1)
 	for first := true; ; first = false {
-		change, n := varint(b)
-		if n == 0 || change == 0 && !first {
+		change, n := binary.Uvarint(b)
+		if n <= 0 || change == 0 && !first {
 			return -1, false
 		}
 		value += int32(change>>1) ^ -int32(change&1)
 		b = b[n:]
-		step, n := varint(b)
-		if n == 0 {
+		step, n := binary.Uvarint(b)
+		if n <= 0 {
 			return -1, false
 		}
 		b = b[n:]
-		if pc += uint64(step) * quantum; target < pc {
+		if pc += step * quantum; target < pc {
 			return value, true
 		}
 	}
-}
-
-// varint reads an unsigned number of at most 32 bits.
-func varint(b []byte) (v uint32, n int) {
-	for shift := 0; n < len(b) && shift < 35; shift += 7 {
-		c := b[n]
-		n++
-		v |= uint32(c&0x7f) << shift
-		if c < 0x80 {
-			return v, n
-		}
-	}
-	return 0, 0
 }
