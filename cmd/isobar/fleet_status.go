@@ -61,7 +61,7 @@ func printFleet(w io.Writer, s *fleet.Status) error {
 	for _, m := range s.Workers {
 		state := m.State
 		if m.Sweep != "" {
-			state = fmt.Sprintf("%s %s block %d, cell %d of %d", state, m.Sweep, m.Block, m.Done+1, m.Cells)
+			state = fmt.Sprintf("%s %s block %d, cell %d of %d", state, m.Sweep, m.Block, m.Current(), m.Cells)
 		}
 		floor := "-"
 		if m.Floor > 0 {

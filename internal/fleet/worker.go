@@ -110,6 +110,9 @@ type Member struct {
 	floors []float64 // the latest ratios, at most 64
 }
 
+// Current is the number of the cell that is running, from 1 upwards.
+func (m *Member) Current() int { return min(m.Done+1, m.Cells) }
+
 func (m *Member) platform() string { return m.Machine.OS + "/" + m.Machine.Arch }
 
 // NewWorker returns a worker of the fleet.

@@ -2,14 +2,11 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -57,59 +54,29 @@ func (f *fleetSource) get() *fleetBody {
 	return body
 }
 
-// A fleetBody is the body of the page of a fleet.
+// A fleetBody is the body of the page of a fleet: what it last answered.
 type fleetBody struct {
+	fleet.Status
 	Empty   *empty
 	Trouble string
-	Server  string
 	Counts  []fleetCount
-	Workers [][]fleetCell
-	Sweeps  [][]fleetCell
 }
 
-type (
-	fleetCount struct{ Name, Value string }
-	fleetCell  struct{ Text, Class string }
-)
+type fleetCount struct{ Name, Value string }
 
 func (b *fleetBody) fill(f *fleet.Status) {
-	b.Server = text.Clean(f.Server)
-	if f.Cluster != "" {
-		b.Server += " of cluster " + text.Clean(f.Cluster)
-	}
-	b.Workers, b.Sweeps = nil, nil
+	b.Status = *f
 	var queued, unstored uint64
 	var running, retried, cells int
 	var retries, lost int64
-	number := func(v any) fleetCell { return fleetCell{fmt.Sprint(v), ""} }
-	words := func(s string) fleetCell { return fleetCell{text.Clean(s), "text"} }
 	for _, w := range f.Workers {
 		retries, lost = retries+w.Retries, lost+w.LostHeartbeats
-		floor := fleetCell{"–", ""}
-		if w.Floor > 0 {
-			floor.Text = fmt.Sprintf("%.2fx", w.Floor)
-		}
-		doing := w.State
 		if w.Sweep != "" {
 			cells++
-			doing = fmt.Sprintf("%s: %s block %d, cell %d of %d %s", w.State, w.Sweep, w.Block, min(w.Done+1, w.Cells), w.Cells,
-				w.Cell)
 		}
-		var labels []string
-		for _, key := range slices.Sorted(maps.Keys(w.Labels)) {
-			labels = append(labels, key+"="+w.Labels[key])
-		}
-		m := w.Machine
-		b.Workers = append(b.Workers, []fleetCell{words(w.Name), words(doing),
-			words(strings.Trim(m.CPU+" "+m.OS+"/"+m.Arch, " /")), number(m.CPUs), floor,
-			number(w.CellsDone), number(w.CellsFailed), number(w.Retries), number(w.LostHeartbeats),
-			words(strings.Join(w.Allow, ", ")), words(m.Kernel), words(m.GoVersion), words(m.Hostname),
-			words(strings.Join(labels, " "))})
 	}
 	for _, s := range f.Sweeps {
 		queued, running, retried, unstored = queued+s.Queued, running+s.Running, retried+s.Retried, unstored+s.Results
-		b.Sweeps = append(b.Sweeps, []fleetCell{words(s.ID), number(s.Queued), number(s.Running), number(s.Retried),
-			number(s.Results), words(s.Needs()), words(cmp.Or(s.Unmet, "–"))})
 	}
 	b.Counts = []fleetCount{
 		{"Workers", fmt.Sprint(len(f.Workers))}, {"Running cells", fmt.Sprint(cells)}, {"Blocks queued", fmt.Sprint(queued)},

@@ -186,7 +186,8 @@ func (f *frame) Site() (links []nav) {
 
 // templates are those of all pages, by the names of their files.
 var templates = sync.OnceValue(func() map[string]*template.Template {
-	base := template.Must(page.Templates().ParseFS(assets, "assets/layout.tmpl"))
+	base := template.Must(page.Templates().Funcs(template.FuncMap{"clean": text.Clean}).ParseFS(assets,
+		"assets/layout.tmpl"))
 	all := map[string]*template.Template{}
 	names, err := fs.Glob(assets, "assets/page-*.tmpl")
 	if err != nil {
