@@ -64,8 +64,23 @@ func (l law) room(live float64, s lawSample) float64 {
 	if l.budget == 0 {
 		return policy.maxPercent
 	}
-	most := (policy.reserve*float64(l.budget) - float64(s.overhead)) / policy.overrun
-	return 100 * (most - live) / (1 + policy.surge) / max(live+float64(s.roots), policy.leastLive)
+	return 100 * (l.most(s) - live) / (1 + policy.surge) / max(live+float64(s.roots), policy.leastLive)
+}
+
+// most is the largest heap by plan: one that may be live as a whole.
+func (l law) most(s lawSample) float64 {
+	return (policy.reserve*float64(l.budget) - float64(s.overhead)) / policy.overrun
+}
+
+// excess returns by how many bytes the live heap is too large for GOGC to be
+// shedPercent: under a law that plans, where room gives as much, and otherwise
+// where the heap just fits.
+func (l law) excess(s lawSample, plans bool) int64 {
+	fits := (policy.reserve*float64(l.budget) - float64(s.overhead)) / (1 + policy.shedPercent/100)
+	if plans {
+		fits = l.most(s) / (1 + (1+policy.surge)*policy.shedPercent/100)
+	}
+	return max(0, s.live-int64(fits))
 }
 
 func (l law) start(percent int) lawState {
@@ -171,16 +186,14 @@ type fit struct {
 	clear  int
 }
 
-// next records a sample and returns by how many bytes the live heap is too
-// large. Room just enough to end the alarm would leave a program that mostly
-// collects.
-func (f fit) next(l law, s lawSample) (fit, int64) {
+// next records a sample.
+func (f fit) next(l law, s lawSample) fit {
 	room := l.cap(policy.fitting, float64(s.live), s)
 	switch {
 	case l.budget == 0:
-		return fit{}, 0
+		return fit{}
 	case !f.alarm && room >= policy.tightPercent:
-		return fit{}, 0
+		return fit{}
 	case !f.alarm:
 		f.cycles += s.cycles
 		if room < 0 { // not even the live heap fits
@@ -190,12 +203,11 @@ func (f fit) next(l law, s lawSample) (fit, int64) {
 	case room >= policy.roomyPercent:
 		f.cycles += s.cycles
 		if f.clear += s.cycles; f.clear >= policy.alarmCycles {
-			return fit{}, 0
+			return fit{}
 		}
 	default:
 		f.cycles += s.cycles
 		f.clear = 0
 	}
-	fits := (policy.reserve*float64(l.budget) - float64(s.overhead)) / (1 + policy.shedPercent/100)
-	return f, max(0, s.live-int64(fits))
+	return f
 }

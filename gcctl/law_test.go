@@ -75,27 +75,45 @@ func TestFitNeedsConsecutiveCycles(t *testing.T) {
 	tight, roomy := lawSample{cycles: 1, live: 550 * mb}, lawSample{cycles: 1, live: 100 * mb}
 	var f fit
 	for i, s := range []lawSample{tight, tight, roomy, tight, tight} {
-		if f, _ = f.next(l, s); f.alarm {
+		if f = f.next(l, s); f.alarm {
 			t.Fatalf("alarm at sample %d", i)
 		}
 	}
-	f, excess := f.next(l, tight)
-	if !f.alarm || excess < 550*mb-600*mb*96/200-mb || excess > 550*mb {
-		t.Fatalf("after three tight cycles: %+v, excess %d", f, excess)
+	if f = f.next(l, tight); !f.alarm {
+		t.Fatalf("after three tight cycles: %+v", f)
 	}
 	beyond := lawSample{cycles: 1, live: 590 * mb}
-	if f, _ := (fit{}).next(l, beyond); f.alarm {
+	if f := (fit{}).next(l, beyond); f.alarm {
 		t.Fatal("alarm after one cycle, where new objects count as live")
-	} else if f, _ = f.next(l, beyond); !f.alarm {
+	} else if f = f.next(l, beyond); !f.alarm {
 		t.Fatal("no alarm after two cycles that do not fit at all")
 	}
 	for i, s := range []lawSample{roomy, roomy, tight, roomy, roomy} {
-		if f, _ = f.next(l, s); !f.alarm {
+		if f = f.next(l, s); !f.alarm {
 			t.Fatalf("alarm over at sample %d", i)
 		}
 	}
-	if f, _ = f.next(l, roomy); f.alarm {
+	if f = f.next(l, roomy); f.alarm {
 		t.Fatal("alarm continues after three roomy cycles")
+	}
+}
+
+// TestExcess: without it, Adaptive sets GOGC=100, and under another mode a heap
+// under GOGC=100 fits.
+func TestExcess(t *testing.T) {
+	l := law{target: policy.targetCPU, budget: 600 * mb}
+	s := lawSample{cycles: 1, live: 550 * mb, overhead: 30 * mb}
+	s.live -= l.excess(s, true)
+	if room := l.room(float64(s.live), s); math.Abs(room-100) > 0.01 {
+		t.Errorf("room for GOGC %v after shedding", room)
+	}
+	if more := l.excess(s, true); more > 1 {
+		t.Errorf("%d bytes more after shedding", more)
+	}
+	s.live = 550 * mb
+	s.live -= l.excess(s, false)
+	if room := l.cap(policy.reserve, float64(s.live), s); math.Abs(room-100) > 0.01 {
+		t.Errorf("room for GOGC %v after shedding in another mode", room)
 	}
 }
 

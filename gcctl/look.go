@@ -146,8 +146,7 @@ func (l *loop) learn(cycles int) {
 
 func (l *loop) alarm(ls lawSample) {
 	was := l.fit.alarm
-	var excess int64
-	l.fit, excess = l.fit.next(l.law, ls)
+	l.fit = l.fit.next(l.law, ls)
 	switch {
 	case l.fit.alarm && !was:
 		l.counters.Alarms++
@@ -158,6 +157,7 @@ func (l *loop) alarm(ls lawSample) {
 	if l.fit.alarm && l.cfg.OnShed != nil && (!was || l.now-l.shed >= policy.shedPause) {
 		l.shed = l.now
 		l.counters.Sheds++
+		excess := l.law.excess(ls, l.adopted.mode == Adaptive)
 		l.emit(EventShed, "the live heap is %d bytes too large", excess)
 		l.cfg.OnShed(Shed{LiveBytes: l.s.live, BudgetBytes: l.budget, ExcessBytes: excess, Cycles: l.fit.cycles})
 	}

@@ -118,8 +118,8 @@ var policy = struct {
 	// Consecutive collections without room that raise the alarm, and with room
 	// that end it: fewer react to a spike, more delay shedding.
 	alarmCycles: 3,
-	// Room that the program is asked to make. Just enough to end the alarm would
-	// leave a program that mostly collects.
+	// GOGC that the program is asked to make room for. Just enough to end the alarm
+	// would leave a program that mostly collects.
 	shedPercent: 100,
 	// Room that ends the alarm: above tightPercent, to avoid flicker.
 	roomyPercent: 15,
