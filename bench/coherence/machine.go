@@ -38,6 +38,14 @@ type Machine struct {
 	costs   Costs
 	cpus    []*CPU
 	streams int
+	moves   Moves
+}
+
+// Moves counts lines that went from one CPU to another.
+type Moves struct {
+	Waited float64 // at Costs.Move
+	Ahead  float64 // foreseen, at Costs.Write or Costs.Read
+	Locked float64 // locked instructions beside them
 }
 
 // MaxCPUs is how many a machine may have.
@@ -182,6 +190,7 @@ func (c *CPU) Load(w *Word) uint64 {
 	case l.owner != nil:
 		c.move(l, c.m.costs.Read)
 	case !l.sharers.empty(): // any of them answers, at any time
+		c.m.moves.Waited++
 		c.now = max(c.now, l.ready) + c.m.costs.Move
 	}
 	switch {
@@ -202,10 +211,12 @@ func (c *CPU) Load(w *Word) uint64 {
 func (c *CPU) move(l *line, foreseen float64) {
 	costs := c.m.costs
 	if l.foreseen(c) {
+		c.m.moves.Ahead++
 		c.now = max(c.now, l.ready) + foreseen
 		l.ready = c.now
 		return
 	}
+	c.m.moves.Waited++
 	begin := max(c.now, l.ready)
 	l.ready = begin + costs.Move
 	c.now = begin + costs.Keep*costs.Move
@@ -236,7 +247,10 @@ func (c *CPU) own(l *line, wait bool) {
 		} else { // the store waits in the store buffer
 			cost := c.m.costs.Move
 			if l.foreseen(c) {
+				c.m.moves.Ahead++
 				cost = c.m.costs.Write
+			} else if l.owner != nil || !l.sharers.empty() {
+				c.m.moves.Waited++
 			}
 			l.ready = max(c.now, l.ready) + cost
 			c.stores = max(c.stores, l.ready)

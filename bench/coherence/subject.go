@@ -97,24 +97,43 @@ func (s Subject) split(costs Costs) (w Work) {
 // Predict returns what an operation of the benchmark costs in ns of elapsed time:
 // a value handed over, or a round on any of the CPUs.
 func (s Subject) Predict(costs Costs, work Work, cpus int) float64 {
-	m := NewMachine(costs, cpus)
-	if s.round != nil {
-		rounds := max(200, 10_000/cpus)
-		r := s.round(m)
-		return m.Run(func(c *CPU) {
-			for range rounds {
-				r(c, work)
-			}
-		}) / float64(rounds*cpus)
-	}
-	if cpus == 1 {
+	if s.round == nil && cpus == 1 {
 		w := s.split(costs)
 		return w.Push + w.Take + work.Push + work.Take
 	}
-	if s.Bench == spscBench {
-		cpus = 2
+	ns, _ := s.simulate(costs, work, cpus)
+	return ns
+}
+
+// Moves returns what one operation on two or more CPUs moves.
+func (s Subject) Moves(costs Costs, work Work, cpus int) Moves {
+	_, moves := s.simulate(costs, work, cpus)
+	return moves
+}
+
+// simulate returns the elapsed time of one operation, and what it moves.
+func (s Subject) simulate(costs Costs, work Work, cpus int) (ns float64, moves Moves) {
+	m := NewMachine(costs, cpus)
+	var end, operations float64
+	if s.round != nil {
+		rounds := max(200, 10_000/cpus)
+		r := s.round(m)
+		end, operations = m.Run(func(c *CPU) {
+			for range rounds {
+				r(c, work)
+			}
+		}), float64(rounds*cpus)
+	} else {
+		if s.Bench == spscBench {
+			cpus = 2
+		}
+		end, operations = s.handOver(m, work, cpus-1)
 	}
-	return s.handOver(m, work, cpus-1)
+	moves = Moves{m.moves.Waited / operations, m.moves.Ahead / operations, 0}
+	for _, c := range m.cpus {
+		moves.Locked += float64(c.locked) / operations
+	}
+	return end / operations, moves
 }
 
 // A handOver is the loop of the benchmarks: producers keep a window of values in
@@ -128,13 +147,13 @@ type handOver struct {
 	taken, asleep *Word
 }
 
-func (s Subject) handOver(m *Machine, work Work, producers int) float64 {
+func (s Subject) handOver(m *Machine, work Work, producers int) (end, values float64) {
 	h := &handOver{
 		queue: s.queue(m), work: work, wakes: s.wakes, producers: producers,
 		each:  max(64, 16_000/producers/64*64),
 		taken: &m.Line(1)[0], asleep: &m.Line(1)[0],
 	}
-	end := m.Run(func(c *CPU) {
+	end = m.Run(func(c *CPU) {
 		switch {
 		case c.id == 0:
 			h.consume(c)
@@ -142,7 +161,7 @@ func (s Subject) handOver(m *Machine, work Work, producers int) float64 {
 			h.produce(c)
 		}
 	})
-	return end / float64(h.each*producers)
+	return end, float64(h.each * producers)
 }
 
 func (h *handOver) consume(c *CPU) {
