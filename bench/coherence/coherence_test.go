@@ -94,6 +94,35 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestMoves counts what an operation moves: nothing in a pool, and in the queue
+// of a producer that waits for its consumer each line there and back.
+func TestMoves(t *testing.T) {
+	for _, s := range Subjects {
+		got := s.Moves(costs, Work{10, 10}, 2)
+		switch {
+		case s.round != nil && s.Bench != "pool.Bounded/burst=1" && s.Bench != "recorder.RecordParallel":
+			if got != (Moves{}) {
+				t.Errorf("%s %s: %+v, want none", s.Bench, s.Impl, got)
+			}
+		case s.Bench == mpscBench && s.Impl == "isobar":
+			if got.Locked < 2 || got.Waited+got.Ahead < 0.5 || got.Waited > 3 {
+				t.Errorf("%s %s: %+v", s.Bench, s.Impl, got)
+			}
+		}
+	}
+	m := NewMachine(costs, 2)
+	w := &m.Line(1)[0]
+	m.Run(func(c *CPU) {
+		for i := range 100 {
+			c.now = float64(1000*i + 500*c.id) // in turn
+			c.Add(w, 1)
+		}
+	})
+	if m.moves.Waited != 199 || m.moves.Ahead != 0 {
+		t.Errorf("%+v of 200 additions in turn, want 199", m.moves)
+	}
+}
+
 // What was measured on one CPU is what the calibrated model says of one, and
 // what nobody shares costs as much on each of many.
 func TestCalibrate(t *testing.T) {

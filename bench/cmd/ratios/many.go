@@ -176,25 +176,27 @@ func writeChecked(w io.Writer, all []reading, cpus int) {
 ## Predicted beside measured
 
 ns of elapsed time for an operation; the ratio is the median over blocks, and its range. With one CPU the model is
-calibrated.
+calibrated. What the model counts for an operation: locked instructions, lines that a CPU waits for until they have
+moved, and lines that move ahead of their use.
 
-| benchmark | implementation | CPUs | predicted | measured | predicted/measured |
-| --- | --- | ---: | ---: | ---: | --- |
+| benchmark | implementation | CPUs | predicted | measured | predicted/measured | locked | moves | ahead |
+| --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |
 `)
 	for _, s := range coherence.Subjects {
 		for n := 2; n <= cpus; n *= 2 {
-			var predicted, measured, ratios []float64
+			var predicted, measured, ratios, locked, waited, ahead []float64
 			for _, r := range all {
 				costs := r.costs()
 				work, ok := r.work(s, costs)
 				if was := r.ns(s, n); ok && !math.IsNaN(was) {
-					is := s.Predict(costs, work, n)
+					is, moves := s.Predict(costs, work, n), s.Moves(costs, work, n)
 					predicted, measured, ratios = append(predicted, is), append(measured, was), append(ratios, is/was)
+					locked, waited, ahead = append(locked, moves.Locked), append(waited, moves.Waited), append(ahead, moves.Ahead)
 				}
 			}
 			if len(ratios) > 0 {
-				fmt.Fprintf(w, "| %s | %s | %d | %.3g | %.3g | %s |\n", s.Name(n), s.Impl, n,
-					median(predicted), median(measured), spread(ratios))
+				fmt.Fprintf(w, "| %s | %s | %d | %.3g | %.3g | %s | %.2f | %.2f | %.2f |\n", s.Name(n), s.Impl, n,
+					median(predicted), median(measured), spread(ratios), median(locked), median(waited), median(ahead))
 			}
 		}
 	}
