@@ -78,7 +78,7 @@ func (t *tuning) guard(m *Model) int64 {
 	}
 	gc := a.Setting.GC
 	r := m.expect(gc)
-	used := r.peak + m.beyond // it may be mapped and never touched
+	used := r.peak + m.usuallyBeyond() // it may be mapped and never touched
 	for _, c := range a.Choices {
 		if c.Setting.GC == gc {
 			used = max(used, c.PeakBytes.Hi)

@@ -41,12 +41,12 @@ func (m *Model) replays() []*Pilot {
 func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
 	var seconds, cycles, peaks, goals, strain weighted
+	other, deviation := m.beyondOf(gc)
+	sum.more = other - m.usuallyBeyond()
 	for _, p := range m.replays() {
-		r := p.chances(gc, m.beyond)
-		if gc.LimitBytes > 0 {
-			tight := p.replayAll(gc, m.beyond+beyondSpread, nil)
-			strain.add(p.weight(), math.Log(max(tight.seconds, 1e-9)/max(r.seconds, 1e-9)), 0)
-		}
+		r := p.chances(gc, other)
+		tight, ample := p.replayAll(gc, other+deviation, nil), p.replayAll(gc, other-deviation, nil)
+		strain.add(p.weight(), math.Log(max(tight.seconds, 1e-9)/max(ample.seconds, 1e-9))/2, 0)
 		seconds.add(p.weight(), r.seconds, 0)
 		cycles.add(p.weight(), float64(r.cycles), 0)
 		sum.starving = sum.starving || r.starving
@@ -57,9 +57,7 @@ func (m *Model) expect(gc cell.GC) replay {
 	}
 	sum.seconds, sum.cycles = seconds.mean(), int(math.Round(cycles.mean()))
 	sum.peak, sum.peakSpread = peaks.mean(), peaks.spread()
-	if strain.n > 0 {
-		sum.strain = max(strain.mean(), 0)
-	}
+	sum.strain = max(strain.mean(), 0)
 	if goals.n > 0 {
 		sum.goal, sum.goalSpread, sum.weight = goals.mean(), goals.spread(), 1
 	}
@@ -71,15 +69,16 @@ func (m *Model) expect(gc cell.GC) replay {
 // same on a busy machine, where heaps outgrow their goals.
 func (m *Model) needs(gc cell.GC) float64 {
 	var peaks weighted
+	other, _ := m.beyondOf(gc)
 	for _, p := range m.replays() {
 		top := 0.0
 		for _, s := range p.streams {
 			s.floating *= 1 - p.Waiting
-			top = max(top, s.run(gc, m.beyond, nil).peak)
+			top = max(top, s.run(gc, other, nil).peak)
 		}
 		peaks.add(p.weight(), top, 0)
 	}
-	return peaks.mean() + m.beyond
+	return peaks.mean() + other
 }
 
 // weighted are the sums that a weighted mean comes from, of values that each

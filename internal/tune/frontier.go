@@ -40,7 +40,7 @@ func roundUp(size int64) int64 { return steps(size, size)[0] }
 func (m *Model) roof() int64 {
 	used := m.expect(cell.DisabledGC).peak
 	used = max(used/(1-limitReserve), used+mib)
-	return int64(used + m.beyond)
+	return int64(used + m.usuallyBeyond())
 }
 
 // frontier returns the predictions that no other beats in both CPU time and peak

@@ -55,10 +55,11 @@ const (
 	liveBeyond  = 0.16
 	// doublingResident bytes beside the heap are resident with each doubling of it.
 	doublingResident = 0.85 * mib
-	// beyondSpread is the standard deviation of these bytes between settings of a program.
-	beyondSpread = 1.1 * mib
-	smallHeap    = 8 * mib
-	fewCycles    = 5
+	// Standard deviations of what counts to a limit: between programs, between settings of one, and
+	// between runs of a setting.
+	beyondSpread, beyondError, beyondNoise = 1 * mib, 0.9 * mib, 0.4 * mib
+	smallHeap                              = 8 * mib
+	fewCycles                              = 5
 	// wideMemory is how wide, to either side, an interval of memory may be before the
 	// model doubts it, and vague from which share on an interval says nothing.
 	wideMemory, vague = 0.25, 0.4
@@ -85,7 +86,7 @@ type Model struct {
 	pilots              []Pilot
 	noise               float64 // relative standard deviation of a run, where no pilot waited
 	waiting             float64 // share of time, mean over the pilots
-	beyond              float64 // what counts to a GOMEMLIMIT beside the objects of the heap, in bytes
+	beyond              fit     // of what counts to a GOMEMLIMIT beside the objects of the heap, in bytes
 	beside              float64 // resident bytes beside the heap; below 0 where a part of the heap is never touched
 	spread              float64 // of the cost of a cycle, relative standard deviation
 	first               replay  // of the baseline
@@ -130,17 +131,18 @@ func (m *Model) fitMemory() {
 	for _, p := range m.sources() {
 		live = max(live, p.mostLive())
 	}
-	beyond := moments{1, leastBeyond + liveBeyond*live, 0}
+	var beyond []observation
 	for _, p := range m.pilots {
 		if p.Beyond > 0 {
-			beyond.add(p.Beyond)
+			beyond = append(beyond, observation{askBeyond(p.GC, beyondNoise), p.Beyond})
 		}
 	}
-	m.beyond = beyond.mean()
+	m.beyond = newFit(beyond, [terms]prior{{leastBeyond + liveBeyond*live, beyondSpread}})
 	for _, p := range m.sources() {
-		r := p.replayAll(p.GC, m.beyond, nil)
+		other, _ := m.beyondOf(p.GC)
+		r := p.replayAll(p.GC, other, nil)
 		w := p.weight() / (r.peak + 16*mib)
-		heapResident := r.peak + grown(r.peak)
+		heapResident := r.peak + grown(r.peak) + other - m.usuallyBeyond()
 		sum += w * max(p.PeakBytes-heapResident, leastOther)
 		beside += w * (p.PeakBytes - heapResident)
 		heap += w * r.peak
@@ -156,6 +158,26 @@ func (m *Model) fitMemory() {
 		m.beside = beside / n
 	}
 }
+
+// askBeyond is what the fit of bytes beside the heap is asked. Similar are settings of similar
+// limits; GOGC matters a third as much. docs/adr/0028.
+func askBeyond(gc cell.GC, noise float64) sample {
+	at := place{math.Log2(float64(gc.LimitBytes)), math.Log2(percent(gc)) / 3}
+	return sample{vector{1}, at, beyondError, noise}
+}
+
+// beyondOf is what counts to the limit of a setting beside the heap, in bytes, and its
+// standard deviation.
+func (m *Model) beyondOf(gc cell.GC) (bytes, deviation float64) {
+	if gc.LimitBytes == 0 {
+		return m.usuallyBeyond(), 0
+	}
+	mid, half := m.beyond.predict(askBeyond(gc, 0))
+	return max(mid, leastOther), half / m.beyond.usual
+}
+
+// usuallyBeyond is the same of a limit of which nothing is known.
+func (m *Model) usuallyBeyond() float64 { return max(m.beyond.coefficient(0).mean, leastOther) }
 
 // grown is how much more is resident beside a heap of so many bytes than beside one of
 // 24 MiB.
@@ -240,8 +262,8 @@ const nearlyHalf = 0.45
 func (m *Model) Cliff() int64 { return m.cliff }
 
 func (m *Model) findCliff() int64 {
-	lo := m.beyond
-	hi := m.beyond + 1.2*m.expect(cell.DisabledGC).peak + 16*mib
+	lo := m.usuallyBeyond()
+	hi := lo + 1.2*m.expect(cell.DisabledGC).peak + 16*mib
 	for range 16 {
 		mid := (lo + hi) / 2
 		p := m.Expect(cell.GC{Percent: -1, LimitBytes: int64(mid)})

@@ -103,7 +103,7 @@ var (
 
 // resident is the memory that a replay says a run occupies, in bytes.
 func (m *Model) resident(r *replay) float64 {
-	return max(m.beside+r.peak+grown(r.peak), leastOther)
+	return max(m.beside+r.more+r.peak+grown(r.peak), leastOther)
 }
 
 // question is what a fit of a factor is asked about a replay: how many doublings of a

@@ -33,9 +33,10 @@ type replay struct {
 	// By how much chance moves the mean goal and the peak: standard deviations,
 	// in bytes.
 	goalSpread, peakSpread float64
-	// strain is the logarithm of how many times the seconds are where beyondSpread more
-	// counts to the limit beside the heap: much, where it leaves hardly any room.
-	strain float64
+	// more are the bytes that count to the limit beside the heap beyond those of any limit.
+	// strain is by how much the logarithm of the seconds moves with a standard deviation of
+	// them: much, where the limit leaves hardly any room.
+	more, strain float64
 }
 
 // percentGoal is the heap goal that GOGC sets, in bytes; infinite where it is off.
