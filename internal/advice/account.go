@@ -100,7 +100,6 @@ type cause struct {
 	several  bool   // others do as well
 	site            // what it allocates
 	chains   map[string]*chain
-	by       map[bench]int64 // objects that benchmarks make
 }
 
 // A bench is a benchmark by the name of its function.
@@ -108,8 +107,14 @@ type bench struct{ pkg, name string }
 
 // benches are the benchmarks that make it, those that make most first.
 func (c *cause) benches() []bench {
-	return slices.SortedFunc(maps.Keys(c.by), func(a, b bench) int {
-		return cmp.Or(cmp.Compare(c.by[b], c.by[a]), strings.Compare(a.pkg, b.pkg), strings.Compare(a.name, b.name))
+	by := map[bench]int64{} // objects
+	for _, way := range c.chains {
+		for b, s := range way.by {
+			by[b] += s.Objects
+		}
+	}
+	return slices.SortedFunc(maps.Keys(by), func(a, b bench) int {
+		return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a.pkg, b.pkg), strings.Compare(a.name, b.name))
 	})
 }
 
@@ -172,6 +177,7 @@ type chain struct {
 	cut    bool    // there are more
 	made   bool    // memory was allocated: else the line calls what only computes
 	site           // with all the CPU time of what the line calls
+	by     map[bench]*site
 }
 
 type frame struct {
@@ -208,11 +214,8 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 	key := causeKey{at, above[0].Function.Name, callee, entered}
 	c := j.causes[key]
 	if c == nil {
-		c = &cause{at: at, function: key.function, callee: callee, chains: map[string]*chain{}, by: map[bench]int64{}}
+		c = &cause{at: at, function: key.function, callee: callee, chains: map[string]*chain{}}
 		j.causes[key] = c
-	}
-	if b, ok := benchOf(above); ok {
-		c.by[b] += t.Objects
 	}
 	size := int64(0)
 	if sizes := s.NumLabel["bytes"]; len(sizes) > 0 {
@@ -230,6 +233,13 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 	way = c.chains[name]
 	way.made = way.made || made
 	way.charge(t, size)
+	if b, ok := benchOf(above); ok && t.Objects > 0 {
+		if way.by[b] == nil {
+			way.by[b] = &site{}
+		}
+		way.by[b].ofSize(size, t)
+		way.by[b].Objects += t.Objects
+	}
 }
 
 // wrapper matches what the compiler makes of a go or defer statement with arguments: its
@@ -238,7 +248,7 @@ var wrapper = regexp.MustCompile(`\.(go|defer)wrap\d+$`)
 
 // chain returns the frames that lead to an allocation, and a name for them.
 func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
-	out, name := &chain{inside: len(inner)}, ""
+	out, name := &chain{inside: len(inner), by: map[bench]*site{}}, ""
 	all := slices.Concat(inner, above)
 	for i := 0; i < len(all); i++ {
 		f := all[i]
@@ -344,7 +354,9 @@ func (a *Account) merged(p *Explained) bool {
 		}
 		e.totals.add(p.totals)
 		e.Share.add(p.Share)
-		e.Saves.add(p.Saves)
+		if e.Saves.add(p.Saves); e.Verdict != Remedy && e.Verdict != Reshape {
+			e.Saves = Shares{}
+		}
 		e.Objects = e.totals.Objects
 		if e.Objects > 0 {
 			e.Size = math.Round(float64(e.totals.Bytes) / float64(e.Objects))

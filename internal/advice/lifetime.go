@@ -130,7 +130,6 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	}
 	fate, loop := x.fate(p, s), p.Loop(s.Instr.Block()) != nil
 	l := x.local(p, s.Func, fate, name)
-	l.where = cmp.Or(l.where, x.spell(c.at))
 	l.round = l.kind == died && l.up == 0 && loop && !fate.Beyond
 	l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
 	return l
@@ -190,7 +189,7 @@ func (l *lifetime) also(too string) {
 
 // returned is the lifetime of results of a function: as long as its callers have them.
 func (x *explainer) returned(p *life.Package, fn *ssa.Function, results []result, name string) lifetime {
-	l := lifetime{kind: escaped, in: name, where: x.position(p, fn.Pos())}
+	l := lifetime{kind: escaped, in: name}
 	d := &dropped{}
 	if !x.dropped(p, fn, results, map[string]bool{}, d) || len(d.callers) == 0 {
 		return l

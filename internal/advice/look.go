@@ -1,9 +1,13 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/advise/life"
@@ -19,7 +23,7 @@ func (k *subject) look() {
 		k.e.Verdict = Outside
 	}
 	at := []string{unproven}
-	for _, part := range []string{k.grown(), k.purpose(), k.hint} {
+	for _, part := range []string{k.grown(), k.purpose(), k.hint, k.asked()} {
 		if part != "" {
 			at = append(at, part)
 		}
@@ -34,13 +38,57 @@ func (k *subject) grown() string {
 	if k.outside() || k.s.Kind != life.Append && k.s.Kind != life.MapGrow && k.growth.Loop == nil {
 		return ""
 	}
+	again := k.t.regrown()
 	switch begin := k.growth.Begin; {
+	case k.s.Kind == life.MapGrow && again.Bytes == 0 && len(k.t.sizes) > 0:
+		return "it is the memory of the map's first entries"
 	case k.growth.Field != "":
 		return "field " + k.growth.Field + " grows"
 	case begin != nil && begin.Pos().IsValid():
 		return "what grows begins at " + k.x.position(k.p, begin.Pos())
 	}
+	if call, ok := k.s.Instr.(*ssa.Call); ok && k.s.Kind == life.Append {
+		from := call.Call.Args[0]
+		if part, ok := from.(*ssa.Extract); ok {
+			from = part.Tuple
+		}
+		if call, ok := from.(*ssa.Call); ok && call.Call.StaticCallee() != nil {
+			return "it grows what " + shortName(call.Call.StaticCallee().String()) + " returns (" +
+				k.x.position(k.p, call.Pos()) + ")"
+		}
+	}
 	return ""
+}
+
+// asked says who asks for what a function makes for its callers: the calls, as the profile has them.
+func (k *subject) asked() string {
+	objects := []life.Kind{life.Literal, life.Variable, life.Make, life.Map}
+	if k.outside() || k.life.up == 0 && k.life.kind != escaped || !slices.Contains(objects, k.s.Kind) {
+		return ""
+	}
+	const least, most = 0.1, 3
+	from, all := map[string]int64{}, int64(0)
+	for _, way := range k.c.ways() {
+		all += way.Bytes
+		for _, f := range way.trail()[1:] {
+			if f.function != k.c.function {
+				from[k.x.spell(f.place)] += way.Bytes
+				break
+			}
+		}
+	}
+	var calls []string
+	for _, at := range slices.SortedFunc(maps.Keys(from), func(a, b string) int {
+		return cmp.Or(cmp.Compare(from[b], from[a]), strings.Compare(a, b))
+	}) {
+		if part := float64(from[at]) / float64(all); part >= least && len(calls) < most {
+			calls = append(calls, fmt.Sprintf("%s (%.0f %% of its bytes)", at, 100*part))
+		}
+	}
+	if len(calls) == 0 {
+		return ""
+	}
+	return "asked for at " + strings.Join(calls, ", ")
 }
 
 // purpose says what takes the memory, where the expression itself tells.
@@ -51,7 +99,7 @@ func (k *subject) purpose() string {
 	to := k.consumer()
 	switch k.s.Kind {
 	case life.Box, life.Variadic, life.Convert:
-		if to == "" {
+		if to == "" || k.s.Kind == life.Convert && k.hint != "" {
 			return ""
 		}
 		return to + ", which it is made for: " + map[life.Kind]string{life.Box: "it takes an interface",

@@ -40,9 +40,10 @@ var hookSource string
 // Bounds of what is measured.
 const (
 	mostMeasured   = 60     // causes
-	heavy          = 15     // of these, whose two heaviest benchmarks run; of others the heaviest does
+	heavy          = 15     // of these, whose three heaviest benchmarks run; of others the heaviest does
 	measuredTimes  = "100x" // iterations of a benchmark
 	measuredWithin = 12 * time.Second
+	memoryLimit    = "GOMEMLIMIT=1GiB" // collections would empty each sync.Pool, which what is measured refills
 )
 
 // A measurer measures for one account.
@@ -115,7 +116,7 @@ func (m *measurer) all(ctx context.Context, c Config, units []*unit) (err error)
 	var order []*testPackage
 	for i, one := range causes {
 		all := one.benches()
-		for n, b := range all[:min(2, len(all))] {
+		for n, b := range all[:min(3, len(all))] {
 			for _, p := range pkgs {
 				if p.ImportPath != b.pkg || n > 0 && i >= heavy || slices.Contains(chosen[p], b.name) {
 					continue
@@ -310,7 +311,7 @@ func (m *measurer) measureBenchmark(ctx context.Context, binary string, b judge)
 	}
 	defer answer.Close()
 	cmd := exec.CommandContext(ctx, binary, b.flags(measuredTimes)...)
-	cmd.Dir, cmd.Env = b.pkg.Dir, append(os.Environ(), "ISOBAR_MEASURED=1")
+	cmd.Dir, cmd.Env = b.pkg.Dir, append(os.Environ(), "ISOBAR_MEASURED=1", "GOGC=off", memoryLimit)
 	cmd.ExtraFiles = []*os.File{tell, listen}
 	cmd.SysProcAttr = groupAttr()
 	cmd.Cancel = func() error { return killGroup(cmd.Process) }
@@ -321,7 +322,7 @@ func (m *measurer) measureBenchmark(ctx context.Context, binary string, b judge)
 	if err != nil {
 		return err
 	}
-	s := &watching{m: m, hear: bufio.NewReader(hear), answer: answer, frames: map[string][]profile.Line{}}
+	s := &watching{m: m, by: bench{b.pkg.ImportPath, b.name}, hear: bufio.NewReader(hear), answer: answer, frames: map[string][]profile.Line{}}
 	stop := context.AfterFunc(ctx, func() { hear.Close() })
 	defer stop()
 	seen := s.follow(ctx, cmd.Process.Pid)
@@ -343,6 +344,7 @@ func (m *measurer) measureBenchmark(ctx context.Context, binary string, b judge)
 // watching is what is known of a process that runs with hooks.
 type watching struct {
 	m       *measurer
+	by      bench
 	hear    *bufio.Reader
 	answer  io.Writer
 	watcher *heap.Watcher

@@ -59,8 +59,13 @@ type sightings map[trail]map[made]*tally
 
 // made tells objects of one trail apart.
 type made struct {
+	by   bench
 	size int64
 	leaf string // the runtime's function that made it; "" for a callee outside
+}
+
+func (k made) compare(o made) int {
+	return cmp.Or(strings.Compare(k.by.pkg, o.by.pkg), strings.Compare(k.by.name, o.by.name), cmp.Compare(k.size, o.size))
 }
 
 func (m sightings) of(k kindOf) *tally {
@@ -75,22 +80,23 @@ func (m sightings) of(k kindOf) *tally {
 	return t
 }
 
-// sum is the tally of the objects of some sizes, that a function of the runtime made, in bytes; of
-// all sizes, where none is of these. It is nil where nothing was seen. made is the number of them.
-func (m sightings) sum(at trail, s *site) (bytes *tally, made int) {
-	bytes = &tally{by: map[heldBy]int{}}
+// sum is the tally of the objects of one size that a benchmark and a function of the runtime made, in
+// bytes; of all sizes, where none is of this one. It is nil where nothing was seen. counted has how many
+// objects each of these is.
+func (m sightings) sum(at trail, of made, counted map[*tally]int) *tally {
 	for _, any := range []bool{false, true} {
+		bytes := &tally{by: map[heldBy]int{}}
 		for k, one := range m[at] {
-			if s.leaf == k.leaf && (any || s.sizes[k.size] != nil) {
+			if of.by == k.by && of.leaf == k.leaf && (any || of.size == k.size) && one.made > 0 {
 				bytes.add(one, int(k.size))
-				made += one.made
+				counted[one] = one.made
 			}
 		}
-		if made > 0 {
-			return bytes, made
+		if bytes.made > 0 {
+			return bytes
 		}
 	}
-	return nil, 0
+	return nil
 }
 
 // leaves says which functions of the runtime made the objects of a size at a line, with the part
@@ -188,7 +194,7 @@ func (s *watching) count(ctx context.Context, now call, objects []heap.Object) (
 			prepares = true
 			continue
 		}
-		k.size = int64(o.Bytes)
+		k.size, k.by = int64(o.Bytes), s.by
 		c := counts[k]
 		if c == nil {
 			c = &count{by: map[heldBy]int{}}
@@ -305,38 +311,62 @@ func fieldOf(typ, label string) string {
 	return strings.TrimSuffix(name+strings.TrimPrefix(label, "[]"), "[]")
 }
 
-// lifetime is how long what a cause makes of some sizes was seen to live, and of how many
-// objects it is known; ok is false where it was not measured.
+// lifetime is how long what a cause makes of some sizes was seen to live, and of how many objects it is
+// known; ok is false where it was not measured. What was seen counts as much as the profile has of it: of
+// that way, benchmark and size.
 func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool) {
 	var ends spread
-	total := 0.0
+	total, counted := 0.0, map[*tally]int{}
 	for _, way := range c.ways() {
-		weight := float64(max(way.Bytes, way.Objects, 1))
-		total += weight
-		objects += m.along(c, way, t, &ends, weight)
+		parts := way.parts(t)
+		for _, of := range slices.SortedFunc(maps.Keys(parts), made.compare) {
+			total += parts[of]
+			m.along(c, way, of, &ends, parts[of], counted)
+		}
 	}
-	if objects == 0 {
+	for _, n := range counted {
+		objects += n
+	}
+	if len(ends) == 0 {
 		return l, 0, false
 	}
 	return ends.lifetime(total), objects, true
 }
 
-// along adds what was seen of one way, with its weight. It returns how many objects were; 0 where
-// what becomes of them was not seen.
-func (m sightings) along(c *cause, way *chain, t *site, ends *spread, weight float64) (objects int) {
-	frames := way.trail()
+// parts are what benchmarks made on a way, of some sizes, with the weight of each; those of no benchmark are
+// one.
+func (c *chain) parts(t *site) map[made]float64 {
+	parts := map[made]float64{}
+	for by, s := range c.by {
+		for size, of := range s.sizes {
+			if t.sizes == nil || t.sizes[size] != nil {
+				parts[made{by, size, t.leaf}] = float64(max(of.Bytes, of.Objects, 1))
+			}
+		}
+	}
+	if len(c.by) == 0 {
+		parts[made{leaf: t.leaf}] = float64(max(c.Bytes, c.Objects, 1))
+	}
+	return parts
+}
+
+// along adds what was seen of a part of one way, with its weight; nothing, where what becomes of it
+// was not seen.
+func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight float64, counted map[*tally]int) {
+	frames, first := way.trail(), map[*tally]int{}
 	var last *tally
 	var before spread
 	left, several, top, through, late := 1.0, false, 0, "", false
 	for i, f := range frames {
 		several = several || recurs(frames[:i+1])
-		now, made := m.sum(trailOf(c.callee, frames[:i+1]), t)
+		these := map[*tally]int{}
+		now := m.sum(trailOf(c.callee, frames[:i+1]), of, these)
 		if now == nil {
 			late = true
 			continue
 		}
-		if objects == 0 {
-			objects = made
+		if len(first) == 0 {
+			first = these
 		}
 		several = several || now.rounds > 0 && now.inRounds > 1
 		alive := min(left, float64(now.live)/float64(now.made))
@@ -349,7 +379,7 @@ func (m sightings) along(c *cause, way *chain, t *site, ends *spread, weight flo
 		left, last, top, through, late = alive, now, i, now.field(), false
 	}
 	if last == nil || left > 0 && (top < len(frames)-1 || way.cut) {
-		return 0
+		return
 	}
 	for _, h := range slices.SortedFunc(maps.Keys(last.by), heldBy.compare) {
 		if left == 0 {
@@ -362,7 +392,7 @@ func (m sightings) along(c *cause, way *chain, t *site, ends *spread, weight flo
 	for _, l := range before {
 		ends.add(l, l.part)
 	}
-	return objects
+	maps.Copy(counted, first)
 }
 
 // recurs reports whether the last of some frames is of a function that has been entered
