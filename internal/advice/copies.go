@@ -51,7 +51,8 @@ func (k *subject) unused() {
 // steady is about what the rounds of a loop make, each the same: one from before the loop does.
 func (k *subject) steady() {
 	loop := k.p.Loop(k.s.Instr.Block())
-	if loop == nil || !k.computed() || slices.ContainsFunc(k.operands(), func(v ssa.Value) bool { return !same(v, loop) }) {
+	changes := func(v ssa.Value) bool { return !same(v, loop) }
+	if loop == nil || !k.computed() || slices.ContainsFunc(k.operands(), changes) {
 		return
 	}
 	stmt := k.p.Stmt(loop)
@@ -67,8 +68,8 @@ func (k *subject) steady() {
 	if k.written {
 		return
 	}
-	k.perhaps("it is made of the same in each round of the loop at %s: where nobody writes to it, one from before the loop does",
-		at)
+	k.perhaps("it is made of the same in each round of the loop at %s: where nobody writes to it, one from before the "+
+		"loop does", at)
 }
 
 // repeated is about what the function has made before.
@@ -284,17 +285,17 @@ func (k *subject) text() {
 		if fn == nil || fn.String() != "(*bytes.Buffer).String" {
 			return
 		}
-		if buffer, ok := i.Call.Args[0].(*ssa.Alloc); ok && asBuilder(buffer) {
-			k.change("stringconv", "%s copies what was written: let the buffer be a strings.Builder, whose String does not",
-				k.e.What)
+		if buffer := i.Call.Args[0]; begun(buffer) && asBuilder(buffer) {
+			k.change("stringconv", "%s copies what was written: let the buffer be a strings.Builder, grown to the usual size "+
+				"first, whose String does not", k.e.What)
 		}
 	case *ssa.Convert:
 		if k.s.Kind != life.Convert || !immutable(i.Type()) || !check.IsBytes(i.X.Type()) {
 			return
 		}
 		if gathered(i.X, i, map[ssa.Value]bool{}) {
-			k.perhaps("its bytes are only gathered for it: where their number is known before, a strings.Builder that is grown " +
-				"to that makes no copy of them")
+			k.perhaps("its bytes are only gathered for it: where their number is known before, a strings.Builder that is " +
+				"grown to that makes no copy of them")
 		} else if call := k.source(i.X); call != nil {
 			k.perhaps("it copies the bytes that %s makes (%s): where that can return a text, there is no copy here",
 				shortName(call.Call.StaticCallee().String()), k.x.position(k.p, call.Pos()))
@@ -305,8 +306,9 @@ func (k *subject) text() {
 // source is the call of a function of the package that makes a list: here, or where each caller of the function
 // around the expression gives it.
 func (k *subject) source(v ssa.Value) *ssa.Call {
+	result := 0
 	if part, ok := v.(*ssa.Extract); ok {
-		v = part.Tuple
+		v, result = part.Tuple, part.Index
 	}
 	switch x := v.(type) {
 	case *ssa.Call:
@@ -314,7 +316,7 @@ func (k *subject) source(v ssa.Value) *ssa.Call {
 		if fn == nil || fn.Pkg != k.s.Func.Pkg {
 			return nil
 		}
-		if sum := k.p.Summary(fn); sum != nil && slices.ContainsFunc(sum.Results, life.Origin.OnlyFresh) {
+		if sum := k.p.Summary(fn); sum != nil && sum.Results[result].OnlyFresh() {
 			return x
 		}
 	case *ssa.Parameter:
@@ -341,9 +343,25 @@ func (k *subject) source(v ssa.Value) *ssa.Call {
 	return nil
 }
 
+// begun reports whether a buffer is one of the function, empty at first.
+func begun(buffer ssa.Value) bool {
+	switch x := buffer.(type) {
+	case *ssa.Alloc:
+		return true
+	case *ssa.Call:
+		fn := x.Call.StaticCallee()
+		if fn == nil || fn.String() != "bytes.NewBuffer" {
+			return false
+		}
+		bytes, empty := x.Call.Args[0].(*ssa.Const)
+		return empty && bytes.IsNil()
+	}
+	return false
+}
+
 // asBuilder reports whether a buffer could be a strings.Builder: its methods are those that both have, and
 // others see it as an io.Writer alone.
-func asBuilder(buffer *ssa.Alloc) bool {
+func asBuilder(buffer ssa.Value) bool {
 	const both = " Write WriteByte WriteRune WriteString String Len Cap Grow Reset "
 	return !slices.ContainsFunc(*buffer.Referrers(), func(use ssa.Instruction) bool {
 		switch i := use.(type) {
@@ -351,7 +369,7 @@ func asBuilder(buffer *ssa.Alloc) bool {
 			return false
 		case ssa.CallInstruction:
 			fn := i.Common().StaticCallee()
-			return fn == nil || fn.Signature.Recv() == nil || i.Common().Args[0] != ssa.Value(buffer) ||
+			return fn == nil || fn.Signature.Recv() == nil || i.Common().Args[0] != buffer ||
 				!strings.Contains(both, " "+fn.Name()+" ")
 		case *ssa.MakeInterface:
 			named, ok := types.Unalias(i.Type()).(*types.Named)
@@ -394,7 +412,8 @@ func gathered(v ssa.Value, text ssa.Instruction, seen map[ssa.Value]bool) bool {
 			return !seen[i] && !gathered(i, text, seen)
 		case *ssa.Call:
 			b, ok := i.Call.Value.(*ssa.Builtin)
-			return !ok || b.Name() != "len" && (b.Name() != "append" || i.Call.Args[0] != v || !seen[i] && !gathered(i, text, seen))
+			grows := ok && b.Name() == "append" && i.Call.Args[0] == v && (seen[i] || gathered(i, text, seen))
+			return !grows && (!ok || b.Name() != "len")
 		}
 		return use != text
 	})
@@ -409,8 +428,9 @@ func (k *subject) cloned() {
 	from := call.Call.Args[1]
 	grows := slices.ContainsFunc(*call.Referrers(), func(use ssa.Instruction) bool {
 		_, phi := use.(*ssa.Phi)
+		_, kept := use.(*ssa.Store)
 		next, ok := use.(*ssa.Call)
-		return phi || ok && next.Call.Args[0] == ssa.Value(call) && next.Call.StaticCallee() == nil
+		return phi || kept || ok && next.Call.Args[0] == ssa.Value(call) && next.Call.StaticCallee() == nil
 	})
 	list, elements := from.(*ssa.Slice)
 	switch {
@@ -420,7 +440,8 @@ func (k *subject) cloned() {
 				valueOf(k.p, from))
 		}
 	case !grows && empty(call.Call.Args[0]) && types.Identical(from.Type(), call.Type()):
-		k.perhaps("it is a copy of %s: where neither is written to while both are in use, that itself does", valueOf(k.p, from))
+		k.perhaps("it is a copy of %s: where neither is written to while both are in use, that itself does",
+			valueOf(k.p, from))
 	}
 }
 

@@ -110,7 +110,7 @@ const waysLimit = 16
 func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	name := shortName(c.function)
 	unknown := func(what string) lifetime {
-		return lifetime{kind: unproved, in: name, open: "not known: " + what, where: x.spell(c.at)}
+		return lifetime{kind: unproved, in: name, open: "not known: " + what}
 	}
 	if p == nil {
 		return unknown("the code could not be read")

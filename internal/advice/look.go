@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"fmt"
+	"go/types"
 	"maps"
 	"slices"
 	"strings"
@@ -38,9 +39,8 @@ func (k *subject) grown() string {
 	if k.outside() || k.s.Kind != life.Append && k.s.Kind != life.MapGrow && k.growth.Loop == nil {
 		return ""
 	}
-	again := k.t.regrown()
 	switch begin := k.growth.Begin; {
-	case k.s.Kind == life.MapGrow && again.Bytes == 0 && len(k.t.sizes) > 0:
+	case k.s.Kind == life.MapGrow && k.e.Size <= k.firstGroup():
 		return "it is the memory of the map's first entries"
 	case k.growth.Field != "":
 		return "field " + k.growth.Field + " grows"
@@ -58,6 +58,16 @@ func (k *subject) grown() string {
 		}
 	}
 	return ""
+}
+
+// firstGroup is the size of what a map makes for its first eight entries, whatever its size hint.
+func (k *subject) firstGroup() float64 {
+	const entries, control = 8, 8
+	m, ok := k.s.Type.Underlying().(*types.Map)
+	if !ok || k.p.Sizes == nil || life.Parametrized(m) {
+		return 0
+	}
+	return float64(class(control + entries*(k.p.Sizes.Sizeof(m.Key())+k.p.Sizes.Sizeof(m.Elem()))))
 }
 
 // asked says who asks for what a function makes for its callers: the calls, as the profile has them.

@@ -43,7 +43,7 @@ const (
 	heavy          = 15     // of these, whose three heaviest benchmarks run; of others the heaviest does
 	measuredTimes  = "100x" // iterations of a benchmark
 	measuredWithin = 12 * time.Second
-	memoryLimit    = "GOMEMLIMIT=1GiB" // collections would empty each sync.Pool, which what is measured refills
+	memoryLimit    = "GOMEMLIMIT=64MiB" // for a process whose heap is read again and again; each collection empties pools
 )
 
 // A measurer measures for one account.
@@ -322,7 +322,8 @@ func (m *measurer) measureBenchmark(ctx context.Context, binary string, b judge)
 	if err != nil {
 		return err
 	}
-	s := &watching{m: m, by: bench{b.pkg.ImportPath, b.name}, hear: bufio.NewReader(hear), answer: answer, frames: map[string][]profile.Line{}}
+	s := &watching{m: m, by: bench{b.pkg.ImportPath, b.name}, hear: bufio.NewReader(hear), answer: answer,
+		frames: map[string][]profile.Line{}}
 	stop := context.AfterFunc(ctx, func() { hear.Close() })
 	defer stop()
 	seen := s.follow(ctx, cmd.Process.Pid)

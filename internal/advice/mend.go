@@ -17,9 +17,9 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// A mender writes the fix of a remedy that the account proves: what is the same in each round, made
-// before the loop, capacity before the loop that fills a slice, memory of a pool for what dies with the call, memory from
-// before the loop for what dies with the round.
+// A mender writes the fix of a remedy that the account proves: what is the same in each round, made before
+// the loop, capacity before the loop that fills a slice, memory of a pool for what dies with the call, memory
+// from before the loop for what dies with the round.
 type mender struct {
 	*subject
 	file  *ast.File

@@ -123,8 +123,8 @@ func (k *subject) buffered(c ssa.CallInstruction) bool {
 		k.hint = "the buffer that it writes to: what is known of its final size, and who could keep it"
 		own, made := v.(*ssa.Alloc)
 		if loop := k.p.Loop(c.Block()); made && loop != nil && !loop.Has(own.Block()) && k.p.Stmt(loop) != nil {
-			k.hint = "the rounds of the loop at " + k.x.position(k.p, k.p.Stmt(loop).Pos()) + " write to one buffer: where it is " +
-				"known how much, one Grow before them does"
+			k.hint = "the rounds of the loop at " + k.x.position(k.p, k.p.Stmt(loop).Pos()) + " write to one buffer: where it " +
+				"is known how much, one Grow before them does"
 		}
 		if made && buffer && k.life.kind <= unproved && !k.life.mixed && k.life.up == 0 && k.s.Func.Parent() == nil &&
 			k.p.Fate(own).Dies() && bytesDie(k.p, own) && !recursive(k.p, k.s.Func) {
