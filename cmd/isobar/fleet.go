@@ -50,6 +50,15 @@ func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
 	return out, nil
 }
 
+// connect connects to the fleet at url.
+func (o *fleetFlags) connect(ctx context.Context, a *app, url, name string) (*fleet.Fleet, error) {
+	options, err := o.options(a, url, name)
+	if err != nil {
+		return nil, err
+	}
+	return fleet.Connect(ctx, options)
+}
+
 func (a *app) fleetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
@@ -147,15 +156,11 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 		return err
 	}
 	defer s.Close()
-	metrics := ""
-	if o.metrics != "" {
-		url, stop, err := serveMetrics(ctx, o.metrics, s)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		metrics = url
+	metrics, stop, err := serveMetrics(ctx, o.metrics, s)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	if o.json {
 		err = writeJSON(a.Out, map[string]string{"url": s.URL(), "token_file": o.tokenFile, "dir": o.config.Dir,
 			"metrics": metrics})

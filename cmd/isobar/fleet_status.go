@@ -26,11 +26,7 @@ func (a *app) fleetStatusCommand() *cobra.Command {
 		Short: "Show workers, what they run, what is queued, and what was given up",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			options, err := connect.options(a, args[0], "isobar status")
-			if err != nil {
-				return err
-			}
-			f, err := fleet.Connect(cmd.Context(), options)
+			f, err := connect.connect(cmd.Context(), a, args[0], "isobar status")
 			if err != nil {
 				return err
 			}
@@ -81,8 +77,11 @@ func printFleet(w io.Writer, s *fleet.Status) error {
 	return t.Flush()
 }
 
-// serveMetrics serves the fleet's /metrics until stop is called.
+// serveMetrics serves the fleet's /metrics until stop is called, if there is an address.
 func serveMetrics(ctx context.Context, address string, s *fleet.Server) (url string, stop func(), err error) {
+	if address == "" {
+		return "", func() {}, nil
+	}
 	f, err := fleet.Connect(ctx, fleet.Options{Server: s, Name: "isobar metrics"})
 	if err != nil {
 		return "", nil, err

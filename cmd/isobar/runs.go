@@ -125,8 +125,11 @@ compared.`,
 			} else {
 				err = text.Comparisons(a.Out, fmt.Sprintf("run %d against run %d", ids[1], ids[0]), comparisons, a.Style())
 				onlyA, onlyB := stat.Unmatched(sides[0], sides[1])
-				a.listUnmatched(ids[0], onlyA)
-				a.listUnmatched(ids[1], onlyB)
+				for i, keys := range [][]string{onlyA, onlyB} {
+					for _, key := range keys {
+						fmt.Fprintf(a.Out, "only in run %d: %s\n", ids[i], key)
+					}
+				}
 			}
 			if err != nil || !gate {
 				return err
@@ -137,13 +140,6 @@ compared.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparisons as JSON")
 	cmd.Flags().BoolVar(&gate, "gate", false, "exit with 3 if something got worse, 4 if nothing could be decided")
 	return cmd
-}
-
-// listUnmatched names the configurations that the other run lacks.
-func (a *app) listUnmatched(run int64, keys []string) {
-	for _, key := range keys {
-		fmt.Fprintf(a.Out, "only in run %d: %s\n", run, key)
-	}
 }
 
 // gateError turns verdicts into an exit code.

@@ -64,15 +64,12 @@ func (o *serverOptions) addFlags(f *pflag.FlagSet) {
 	}
 	o.given = map[string]*string{}
 	for _, p := range w.Params {
-		o.given[p.Name] = f.String(p.Name, "", "server: "+p.Help+defaultText(p.Default))
+		help := "server: " + p.Help
+		if p.Default != "" {
+			help += " (default " + p.Default + ")"
+		}
+		o.given[p.Name] = f.String(p.Name, "", help)
 	}
-}
-
-func defaultText(value string) string {
-	if value == "" {
-		return ""
-	}
-	return " (default " + value + ")"
 }
 
 func (o *serverOptions) set() bool { return *o.given["url"] != "" || *o.given["load"] != "" }

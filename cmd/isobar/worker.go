@@ -71,11 +71,7 @@ the block back. --drain NAME makes a running worker finish and leave.`,
 }
 
 func (a *app) drainWorker(ctx context.Context, url string, o *workerOptions) error {
-	options, err := o.connect.options(a, url, "isobar drain")
-	if err != nil {
-		return err
-	}
-	f, err := fleet.Connect(ctx, options)
+	f, err := o.connect.connect(ctx, a, url, "isobar drain")
 	if err != nil {
 		return err
 	}
@@ -89,10 +85,6 @@ func (a *app) drainWorker(ctx context.Context, url string, o *workerOptions) err
 
 // work runs a worker until it has drained.
 func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
-	options, err := o.connect.options(a, url, "isobar worker")
-	if err != nil {
-		return err
-	}
 	config, err := o.config(a.Err)
 	if err != nil {
 		return err
@@ -106,7 +98,7 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 			config.Dir, err)
 	}
 	defer unlock()
-	f, err := fleet.Connect(ctx, options)
+	f, err := o.connect.connect(ctx, a, url, "isobar worker")
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,7 @@ const zeroSample = 1 << 15
 // zero returns the bytes of a mapping's resident pages that were never written:
 // without huge pages they would not be there. Of many pages it looks at a part.
 func (a *accounts) zero(m *target.Resident) (sum uint64) {
-	var addrs []uint64
-	// An error: fewer are counted.
-	_ = a.p.Pages(m.Start, m.End, func(addr uint64, _ bool) { addrs = append(addrs, addr) })
+	addrs, _ := a.resident(m) // an error: fewer are counted
 	none, page := make([]byte, target.PageBytes), make([]byte, target.PageBytes)
 	step := len(addrs)/zeroSample | 1 // odd: what is used may be one page in a power of two
 	for i := 0; i < len(addrs); i += step {
@@ -26,6 +24,12 @@ func (a *accounts) zero(m *target.Resident) (sum uint64) {
 		}
 	}
 	return sum
+}
+
+// resident returns the pages of a mapping that are in memory.
+func (a *accounts) resident(m *target.Resident) (addrs []uint64, err error) {
+	err = a.p.Pages(m.Start, m.End, func(addr uint64, _ bool) { addrs = append(addrs, addr) })
+	return addrs, err
 }
 
 // burst is the share of the bytes of all stacks that goroutines of one go statement have.
@@ -82,11 +86,12 @@ func (a *accounts) word(addr uint64) (uint64, bool) {
 // trimmed returns the bytes of a part of C's heap that malloc_trim would give back:
 // resident pages within free chunks. It is 0 if the chunks are not those of glibc.
 func (a *accounts) trimmed(m *target.Resident) uint64 {
-	start, resident := m.Start, []uint64(nil)
+	start := m.Start
 	if state, ok := a.word(m.Start); ok && m.File != "[heap]" && state&^(arenaBytes-1) == m.Start {
 		start = state + stateBytes
 	}
-	if a.p.Pages(m.Start, m.End, func(addr uint64, _ bool) { resident = append(resident, addr) }) != nil {
+	resident, err := a.resident(m)
+	if err != nil {
 		return 0
 	}
 	for end := start + 128; start < end; start += 8 { // the first chunk is near

@@ -3,6 +3,7 @@ package live
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,8 +186,8 @@ type page struct {
 	pending []Sample // from the history and the latest event
 	id      string   // the common prefix of the process's event ids
 	body    io.Closer
-	in      *bufio.Reader
-	stall   time.Duration // a stream silent for this long is dead
+	in      *bufio.Scanner // of lines
+	stall   time.Duration  // a stream silent for this long is dead
 	cancel  context.CancelFunc
 }
 
@@ -224,7 +225,8 @@ func openPage(ctx context.Context, client *http.Client, url string, _ Config) (*
 		cancel()
 		return nil, err
 	}
-	p.body, p.in, p.cancel = resp.Body, bufio.NewReaderSize(resp.Body, 1<<16), cancel
+	p.body, p.in, p.cancel = resp.Body, bufio.NewScanner(resp.Body), cancel
+	p.in.Buffer(nil, longEvent)
 	p.stall = max(5*time.Duration(history.Interval)*time.Millisecond, 10*time.Second)
 	return &sampler{url: url, next: p.next, close: p.close}, nil
 }
@@ -270,11 +272,13 @@ func (p *page) event() error {
 	defer watchdog.Stop()
 	var data, id []byte
 	for {
-		line, err := p.line()
-		if err != nil {
-			return err
+		if !p.in.Scan() {
+			if errors.Is(p.in.Err(), bufio.ErrTooLong) {
+				return fmt.Errorf("watch: %s: stream: a line of more than %d MiB", p.url, longEvent>>20)
+			}
+			return fmt.Errorf("watch: %s: the stream ended: %w", p.url, cmp.Or(p.in.Err(), io.EOF))
 		}
-		switch {
+		switch line := p.in.Bytes(); {
 		case len(line) == 0 && data == nil:
 			return nil
 		case len(line) == 0:
@@ -290,24 +294,6 @@ func (p *page) event() error {
 			data = bytes.Clone(line[6:])
 		case bytes.HasPrefix(line, []byte("id: ")):
 			id = bytes.Clone(line[4:])
-		}
-	}
-}
-
-// line reads a line of bounded length.
-func (p *page) line() ([]byte, error) {
-	var line []byte
-	for {
-		part, err := p.in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > longEvent:
-			return nil, fmt.Errorf("watch: %s: stream: a line of more than %d MiB", p.url, longEvent>>20)
-		case err == bufio.ErrBufferFull:
-		case err != nil:
-			return nil, fmt.Errorf("watch: %s: the stream ended: %w", p.url, err)
-		default:
-			return bytes.TrimRight(line, "\r\n"), nil
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -77,5 +76,3 @@ func (f *outputFile) Close() {
 		f.file.Close()
 	}
 }
-
-func cleanLines(lines []string) string { return strings.Join(text.CleanAll(lines), "\n  ") }

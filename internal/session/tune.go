@@ -15,6 +15,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/plan"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -93,8 +94,8 @@ func (l *TuneLog) resume(name string, c *tune.Config) error {
 		return err
 	}
 	if run.Name != name {
-		return Misused(fmt.Errorf("tune: --resume: the latest run is %q, not %q: give the same command, or leave out --resume",
-			run.Name, name))
+		return Misused(fmt.Errorf("tune: --resume: the latest run is %q, not %q: give the same command, or leave out "+
+			"--resume", run.Name, name))
 	}
 	l.ID, c.Seed = run.ID, run.Seed
 	records, err := l.store.Records(run.ID)
@@ -239,14 +240,11 @@ const tailLines = 8
 
 // tail is the end of the latest run's standard error, and where the rest is.
 func (l *TuneLog) tail() string {
-	text := strings.TrimSpace(l.stderr)
-	if text == "" {
+	end := strings.TrimSpace(l.stderr)
+	if end == "" {
 		return ""
 	}
-	lines := strings.Split(text, "\n")
-	if len(lines) > tailLines {
-		lines = lines[len(lines)-tailLines:]
-	}
+	lines := strings.Split(end, "\n")
 	return fmt.Sprintf("its standard error ends with (in full: %s)\n  %s", l.output.path,
-		cleanLines(lines))
+		strings.Join(text.CleanAll(lines[max(len(lines)-tailLines, 0):]), "\n  "))
 }

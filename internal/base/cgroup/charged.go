@@ -36,8 +36,9 @@ func ReadCharged(fsys fs.FS, pid int) Charged {
 	for dir := range mounts[""].upward(paths[""]) {
 		n := numbers(fsys, path.Join(dir, "memory.stat"))
 		c := Charged{
-			Anonymous: n["anon"], Cache: n["file"], Mapped: n["file_mapped"], Shared: n["shmem"], Unwritten: n["file_dirty"] + n["file_writeback"],
-			Stacks: n["kernel_stack"], Tables: n["pagetables"], Slab: n["slab"], Sockets: n["sock"],
+			Anonymous: n["anon"], Cache: n["file"], Mapped: n["file_mapped"], Shared: n["shmem"],
+			Unwritten: n["file_dirty"] + n["file_writeback"],
+			Stacks:    n["kernel_stack"], Tables: n["pagetables"], Slab: n["slab"], Sockets: n["sock"],
 		}
 		if part := c.Stacks + c.Tables + c.Slab; n["kernel"] > part { // since Linux 5.18
 			c.Kernel = n["kernel"] - part

@@ -65,10 +65,9 @@ func Read(ctx context.Context, src Source, c Config) (*Image, error) {
 			src.Program.Path, src.Program.Go, err)
 	}
 	im := &Image{Program: src.Program, Facts: facts, mem: src.Memory}
-	im.green = !strings.HasPrefix(src.Program.Go, "go1.25") &&
-		!strings.Contains(src.Program.Setting("GOEXPERIMENT"), "nogreenteagc") ||
-		strings.Contains(src.Program.Setting("GOEXPERIMENT"), "greenteagc") &&
-			!strings.Contains(src.Program.Setting("GOEXPERIMENT"), "nogreenteagc")
+	experiments := src.Program.Setting("GOEXPERIMENT")
+	im.green = !strings.Contains(experiments, "nogreenteagc") &&
+		(!strings.HasPrefix(src.Program.Go, "go1.25") || strings.Contains(experiments, "greenteagc"))
 	r := &reader{im: im, f: facts, src: src, ctx: ctx, reasons: facts.WaitReasons()}
 	likely, err := r.prepare(c)
 	if err != nil {
