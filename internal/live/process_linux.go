@@ -1,12 +1,14 @@
 package live
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/prometheus/procfs"
@@ -45,30 +47,47 @@ func listening(pid int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	network, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid)) // as the process sees it
-	return addresses(network, files), err
-}
-
-// addresses returns where to reach the listening sockets among the files.
-func addresses(network procfs.FS, files []string) (found []string) {
-	const listen = 0x0a
-	tcp, _ := network.NetTCP() // a protocol that is not available has no sockets
-	tcp6, _ := network.NetTCP6()
-	for _, socket := range slices.Concat(tcp, tcp6) {
-		if socket.St != listen || !slices.Contains(files, fmt.Sprintf("socket:[%d]", socket.Inode)) {
-			continue
+	var found []string
+	for _, table := range []string{"tcp", "tcp6"} {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // a protocol that is not available has none
+		for line := range strings.Lines(string(data)) {
+			// sl local remote state queues timer retransmits uid timeout inode
+			fields := strings.Fields(line)
+			if len(fields) < 10 || fields[3] != "0A" || !slices.Contains(files, "socket:["+fields[9]+"]") {
+				continue
+			}
+			if address, ok := reachable(fields[1]); ok {
+				found = append(found, address)
+			}
 		}
-		ip := socket.LocalAddr
-		switch {
-		case ip.IsUnspecified() && ip.To4() != nil:
-			ip = net.IPv4(127, 0, 0, 1)
-		case ip.IsUnspecified():
-			ip = net.IPv6loopback
-		case !ip.IsLoopback():
-			continue
-		}
-		found = append(found, net.JoinHostPort(ip.String(), strconv.FormatUint(socket.LocalPort, 10)))
 	}
 	slices.Sort(found)
-	return slices.Compact(found)
+	return slices.Compact(found), nil
+}
+
+// reachable turns an address from /proc/net, in words of the machine's byte
+// order, into one to connect to; ok is false for non-local addresses.
+func reachable(s string) (address string, ok bool) {
+	host, port, _ := strings.Cut(s, ":")
+	words, err := hex.DecodeString(host)
+	if err != nil || len(words)%4 != 0 || len(words) == 0 {
+		return "", false
+	}
+	n, err := strconv.ParseUint(port, 16, 16)
+	if err != nil {
+		return "", false
+	}
+	for i := 0; i < len(words); i += 4 { // every Linux that we build for is little-endian
+		slices.Reverse(words[i : i+4])
+	}
+	ip := net.IP(words)
+	switch {
+	case ip.IsUnspecified() && len(words) == 4:
+		ip = net.IPv4(127, 0, 0, 1)
+	case ip.IsUnspecified():
+		ip = net.IPv6loopback
+	case !ip.IsLoopback():
+		return "", false
+	}
+	return net.JoinHostPort(ip.String(), strconv.FormatUint(n, 10)), true
 }

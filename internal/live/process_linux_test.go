@@ -2,7 +2,6 @@ package live
 
 import (
 	"expvar"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/prometheus/procfs"
 )
 
 // This process listens, so its feed shows the figures of its port and of the
@@ -49,35 +46,18 @@ func TestProcessThatDoesNot(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
-	const line = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n" +
-		"   0: %s 00000000:0000 %s 00000000:00000000 00:00000000 00000000     0        0 42 1 0 100 0 0 10 0\n"
-	for _, c := range []struct{ table, address, state, want string }{
-		{"tcp", "0100007F:1F90", "0A", "127.0.0.1:8080"},
-		{"tcp", "0100007F:1F90", "01", ""}, // connected
-		{"tcp", "00000000:0050", "0A", "127.0.0.1:80"},
-		{"tcp", "0101A8C0:0050", "0A", ""},
-		{"tcp6", "00000000000000000000000000000000:1F90", "0A", "[::1]:8080"},
-		{"tcp6", "00000000000000000000000001000000:1F90", "0A", "[::1]:8080"},
-		{"tcp6", "0000000000000000FFFF00000100007F:1F90", "0A", "127.0.0.1:8080"},
+func TestReachable(t *testing.T) {
+	for in, want := range map[string]string{
+		"0100007F:1F90":                         "127.0.0.1:8080",
+		"00000000:0050":                         "127.0.0.1:80",
+		"0101A8C0:0050":                         "",
+		"00000000000000000000000000000000:1F90": "[::1]:8080",
+		"00000000000000000000000001000000:1F90": "[::1]:8080",
+		"0000000000000000FFFF00000100007F:1F90": "127.0.0.1:8080",
+		"x:1F90":                                "", "0100007F:x": "", "": "",
 	} {
-		dir := t.TempDir()
-		if err := os.Mkdir(filepath.Join(dir, "net"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "net", c.table), fmt.Appendf(nil, line, c.address, c.state), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		network, err := procfs.NewFS(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := addresses(network, []string{"/dev/null", "socket:[42]"})
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s in state %s: %q, want %q", c.address, c.state, got, c.want)
-		}
-		if got := addresses(network, []string{"socket:[43]"}); len(got) > 0 {
-			t.Errorf("%s: %q, of another process's socket", c.address, got)
+		if got, ok := reachable(in); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }
