@@ -1,12 +1,14 @@
 package text
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -141,10 +143,10 @@ func (l *Ledger) Counts() string {
 	n := map[string]int{}
 	total, tentative := 0, 0
 	for _, d := range l.Documents {
+		total += len(d.Claims)
 		for _, c := range d.Claims {
 			f := l.Figure(&c)
 			n[f.Verdict]++
-			total++
 			if f.Tentative {
 				tentative++
 			}
@@ -325,82 +327,54 @@ func LedgerJSON(w io.Writer, l *Ledger) error {
 	return encode(w, doc)
 }
 
+//go:embed ledger.md.tmpl
+var ledgerText string
+
+var ledgerTemplate = template.Must(template.New("ledger").Funcs(template.FuncMap{
+	"clean": Clean, "cut": strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;").Replace,
+	"machine": MachineLine, "sentence": sentence,
+	"number":  func(i int) int { return i + 1 },
+	"reading": func() []string { return LedgerReading },
+}).Parse(ledgerText))
+
 // LedgerMarkdown writes the ledger as a page of documentation.
 func LedgerMarkdown(w io.Writer, l *Ledger) error {
-	var b strings.Builder
-	cut := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
-	fmt.Fprintf(&b, "# %s\n\n%s.\n", l.Title, l.Counts())
-	if !l.Created.IsZero() {
-		fmt.Fprintf(&b, "\nMeasured %s on %s.\n", l.Created.UTC().Format("2006-01-02"), MachineLine(l.Machine))
-	}
-	if beside := l.Agreement(); beside != "" {
-		fmt.Fprintf(&b, "\n%s.\n", strings.ToUpper(beside[:1])+beside[1:])
-	}
-	if len(l.Runs) > 0 {
-		fmt.Fprintf(&b, "\nThe published runs:\n\n")
-		for i, run := range l.Runs {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, cut.Replace(Clean(run)))
-		}
-		fmt.Fprintf(&b, "\n%s\n", l.Forecast)
-	}
-	l.summary(&b)
-	for _, line := range LedgerReading {
-		fmt.Fprintf(&b, "\n%s\n", line)
-	}
-	for _, d := range l.Documents {
-		fmt.Fprintf(&b, "\n## Document %s: %s\n\n| claim | it says | figure | measured | verdict | published, by run |\n"+
-			"| --- | --- | --- | --- | --- | --- |\n", d.ID, cut.Replace(Clean(d.Title)))
-		for _, c := range d.Claims {
-			f := l.Figure(&c)
-			published := c.Published.ByRun
-			if !l.Elsewhere() && published != "" {
-				published = c.Published.Word() + ": " + published
-			}
-			fmt.Fprintf(&b, "| %s | “%s” (%s) | %s | %s | **%s** | %s |\n", c.ID, cut.Replace(c.Quote),
-				cut.Replace(c.Section), cut.Replace(c.Figure), cut.Replace(f.Measured()), f.Word(), published)
-		}
-		fmt.Fprintf(&b, "\n")
-		for _, c := range d.Claims {
-			f := l.Figure(&c)
-			why := strings.TrimSpace(c.Why + f.untestable())
-			if f.Verdict == "varies" {
-				why = strings.ToUpper(f.Reason[:1]) + f.Reason[1:] + ". " + why
-			}
-			if why != "" {
-				fmt.Fprintf(&b, "- **%s** (%s): %s\n", c.ID, f.Word(), cut.Replace(why))
-			}
-		}
-	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
+	if err := ledgerTemplate.Execute(w, l); err != nil {
 		return fmt.Errorf("report: ledger: %w", err)
 	}
 	return nil
 }
 
-// summary writes a table of verdicts by document.
-func (l *Ledger) summary(b *strings.Builder) {
-	fmt.Fprintf(b, "\n| document | claims | %s |\n| --- | ---: |%s\n",
-		strings.Join(l.Verdicts, " | "), strings.Repeat(" ---: |", len(l.Verdicts)))
-	for _, d := range l.Documents {
-		fmt.Fprintf(b, "| %s | %d |", d.ID, len(d.Claims))
-		for _, verdict := range l.Verdicts {
-			n := 0
-			for _, c := range d.Claims {
-				if l.Figure(&c).Verdict == verdict {
-					n++
-				}
-			}
-			fmt.Fprintf(b, " %d |", n)
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// Count is how many claims of the document have the verdict.
+func (l *Ledger) Count(d LedgerDocument, verdict string) (n int) {
+	for _, c := range d.Claims {
+		if l.Figure(&c).Verdict == verdict {
+			n++
 		}
-		fmt.Fprintf(b, "\n")
 	}
+	return n
 }
 
-func (c *LedgerFigure) untestable() string {
-	if c.Verdict == "untestable" {
-		return c.Reason
+// Published is what the published runs say of a claim, beside the verdict shown.
+func (l *Ledger) Published(c *LedgerClaim) string {
+	if l.Elsewhere() || c.Published.ByRun == "" {
+		return c.Published.ByRun
 	}
-	return ""
+	return c.Published.Word() + ": " + c.Published.ByRun
+}
+
+// Why explains the verdict shown, "" if that needs no words.
+func (l *Ledger) Why(c *LedgerClaim) string {
+	why, f := c.Why, l.Figure(c)
+	switch f.Verdict {
+	case "untestable":
+		why += f.Reason
+	case "varies":
+		why = sentence(f.Reason) + ". " + why
+	}
+	return strings.TrimSpace(why)
 }
 
 // LedgerReading says how to read a ledger.

@@ -86,9 +86,9 @@ const (
 // A requirement is one that a mode meets if a figure of a row lies within a
 // bound: of over another, or alone.
 type requirement struct {
-	name     string
-	says     [3]string // of standard pool, slabs and arena
-	row      string
+	Name     string
+	Says     [3]string // of standard pool, slabs and arena
+	Row      string
 	of, over string
 	least    float64
 	most     float64 // 0 if least is the bound
