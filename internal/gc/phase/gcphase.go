@@ -86,16 +86,16 @@ func (t *Timeline) During(start, end int64) Phase {
 
 // Stopped returns how many nanoseconds of op the world was stopped for a
 // collection.
-func (t *Timeline) Stopped(op Op) (ns int64) {
+func (t *Timeline) Stopped(op Op) (ns int64) { return t.within(op)[Stop] }
+
+// within returns how many nanoseconds of op each phase took.
+func (t *Timeline) within(op Op) (ns [phases]int64) {
 	for i, at := range t.at {
-		if t.phase[i] != Stop {
-			continue
-		}
 		end := t.End
 		if i+1 < len(t.at) {
 			end = t.at[i+1]
 		}
-		ns += max(min(end, op.End)-max(at, op.Start), 0)
+		ns[t.phase[i]] += max(min(end, op.End)-max(at, op.Start), 0)
 	}
 	return ns
 }
@@ -130,14 +130,7 @@ func (t *Timeline) Attribute(ops []Op, seed uint64) Attribution {
 	}
 	window := t.End - t.Start
 	result := Attribution{Ops: int64(len(in)), WindowNs: window}
-	var time [phases]int64
-	for i, at := range t.at {
-		end := t.End
-		if i+1 < len(t.at) {
-			end = t.at[i+1]
-		}
-		time[t.phase[i]] += max(min(end, t.End)-max(at, t.Start), 0)
-	}
+	time := t.within(Op{t.Start, t.End})
 	var count, chance [phases]int64
 	for _, op := range in {
 		count[t.During(op.Start, op.End)]++

@@ -38,16 +38,24 @@ func NewFlame(id, title, caption string, root *Flame) *Plot {
 	if root.Value <= 0 {
 		return nil
 	}
-	p := &Plot{ID: id, Title: title, Caption: caption, Wide: true}
+	p := boxes(id, title, caption, flameRow*float64(root.depth()), func(b *strings.Builder) {
+		root.draw(b, 0, flameWidth, 0, -1)
+	})
 	for _, part := range root.Parts {
 		p.Legend = append(p.Legend, Legend{swatch(part.Series, fmt.Sprintf("bar s%d", part.Series), false),
 			part.Name + ", " + part.Text})
 	}
+	return p
+}
+
+// boxes is a plot of boxes, some of which are links.
+func boxes(id, title, caption string, height float64, draw func(*strings.Builder)) *Plot {
+	p := &Plot{ID: id, Title: title, Caption: caption, Wide: true}
 	var b strings.Builder
 	id = html.EscapeString(id)
 	fmt.Fprintf(&b, `<svg class="flame" viewBox="0 0 %.0f %.0f" role="group" aria-labelledby="%s-title">`+
-		`<title id="%s-title">%s</title>`, flameWidth, flameRow*float64(root.depth()), id, id, html.EscapeString(title))
-	root.draw(&b, 0, flameWidth, 0, -1)
+		`<title id="%s-title">%s</title>`, flameWidth, height, id, id, html.EscapeString(title))
+	draw(&b)
 	b.WriteString("</svg>")
 	p.Panels = []Panel{{SVG: template.HTML(b.String())}}
 	return p

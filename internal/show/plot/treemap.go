@@ -2,9 +2,6 @@ package plot
 
 import (
 	"cmp"
-	"fmt"
-	"html"
-	"html/template"
 	"slices"
 	"strings"
 )
@@ -23,15 +20,9 @@ func NewTreemap(id, title, caption string, root *Flame) *Plot {
 	if root.Value <= 0 {
 		return nil
 	}
-	p := &Plot{ID: id, Title: title, Caption: caption, Wide: true}
-	var b strings.Builder
-	id = html.EscapeString(id)
-	fmt.Fprintf(&b, `<svg class="flame" viewBox="0 0 %.0f %.0f" role="group" aria-labelledby="%s-title">`+
-		`<title id="%s-title">%s</title>`, flameWidth, treemapHeight, id, id, html.EscapeString(title))
-	root.fill(&b, area{0, 0, flameWidth, treemapHeight}, -1)
-	b.WriteString("</svg>")
-	p.Panels = []Panel{{SVG: template.HTML(b.String())}}
-	return p
+	return boxes(id, title, caption, treemapHeight, func(b *strings.Builder) {
+		root.fill(b, area{0, 0, flameWidth, treemapHeight}, -1)
+	})
 }
 
 // An area is a rectangle, by its upper left corner and its size.
