@@ -131,6 +131,8 @@ func writeMany(w io.Writer, all []reading, from record) {
 const manyHead = `# Many CPUs: measured and predicted
 
 By ` + "`make bench-many`" + ` on %s, %d CPUs: %d blocks, %s at commit %s.
+Left out is a block in which a line took ten times as long to move as in the quickest: the two CPUs that pass it on did
+not run at once.
 The model runs each structure's accesses to shared memory on simulated CPUs with MESI caches, and adds up what this
 machine charges for them, measured in the same block. What it does not share is calibrated on one CPU.
 bench/coherence is the model, docs/adr/0022 has its reasons; TestLocked holds it to the instructions that the compiled
@@ -300,6 +302,9 @@ func publishMany(records []record, m Machine, dir string, stdout io.Writer) erro
 	if err != nil || len(all) == 0 {
 		return err
 	}
+	move := func(r reading) float64 { return r.costs().Move }
+	quickest := move(slices.MinFunc(all, func(a, b reading) int { return cmp.Compare(move(a), move(b)) }))
+	all = slices.DeleteFunc(all, func(r reading) bool { return move(r) > 10*quickest })
 	var b bytes.Buffer
 	writeMany(&b, all, from)
 	if dir == "" {

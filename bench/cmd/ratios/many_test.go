@@ -31,6 +31,10 @@ BenchmarkRecordParallel/impl=isobar-8 1 10 ns/op
 			old.Commit = "old"
 			all = append([]record{{unit: old, Output: strings.ReplaceAll(output, "5 ns", "500 ns")}}, all...)
 			all = append(all, record{unit: u, Output: output})
+			if block == 2 { // one more, disturbed
+				u.Block++
+				all = append(all, record{unit: u, Output: strings.ReplaceAll(output, "30 ns", "3000 ns")})
+			}
 		}
 	}
 	var b strings.Builder
