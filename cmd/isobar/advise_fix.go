@@ -127,7 +127,7 @@ func (o *proofOptions) keepPatch(v *advice.Verification) error {
 	if o.output == "" {
 		return nil
 	}
-	return os.WriteFile(o.output, []byte(v.Text), 0o644)
+	return atomicfile.Bytes(o.output, 0o644, []byte(v.Text))
 }
 
 // profiled runs the benchmarks under profiles where --bench asks for it. The

@@ -188,7 +188,7 @@ func (a *app) printLedger(ledger *text.Ledger, asJSON bool) error {
 	return text.LedgerLines(a.Out, ledger, a.Style())
 }
 
-// writePage writes a page atomically: it is complete or absent.
+// writePage writes a file atomically: it is complete or absent.
 func writePage(path string, write func(io.Writer) error) error {
 	if err := atomicfile.Write(path, 0o644, write); err != nil {
 		return fmt.Errorf("%s: %w: choose another place", path, err)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,5 +72,21 @@ func TestPagesThatCannotBeWritten(t *testing.T) {
 		if got, want := errs.String(), "isobar: no space left on device\n"; got != want {
 			t.Errorf("%q: %q, want %q", args, got, want)
 		}
+	}
+}
+
+// TestHalfAFile: what cannot be written to its end leaves the file that there was.
+func TestHalfAFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "ticks")
+	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("the disk is full")
+	err := new(app).toFile(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, "half of it")
+		return errors.Join(err, full)
+	})
+	if got, _ := os.ReadFile(name); !errors.Is(err, full) || string(got) != "before" {
+		t.Errorf("%v, and the file has %q", err, got)
 	}
 }

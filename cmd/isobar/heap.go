@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"time"
@@ -201,11 +201,8 @@ func (a *app) keepHeap(r *heap.Report, o *heapOptions) error {
 		fmt.Fprintf(a.Err, "isobar: saved %s\n", o.save)
 	}
 	if o.html != "" {
-		var b bytes.Buffer
-		if err := r.Page(&b, o.view(), host.Version()); err != nil {
-			return err
-		}
-		if err := atomicfile.Bytes(o.html, 0o600, b.Bytes()); err != nil {
+		write := func(w io.Writer) error { return r.Page(w, o.view(), host.Version()) }
+		if err := atomicfile.Write(o.html, 0o600, write); err != nil {
 			return fmt.Errorf("heap: --html: %w", err)
 		}
 		fmt.Fprintf(a.Err, "isobar: page %s\n", o.html)

@@ -53,11 +53,7 @@ func (a *app) toFile(name string, write func(io.Writer) error) error {
 	if name == "" {
 		return write(a.Out)
 	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
+	return writePage(name, write)
 }
 
 func (a *app) importCommand() *cobra.Command {
