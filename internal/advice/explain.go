@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/printer"
+	"go/types"
 	"maps"
 	"math"
 	"path"
@@ -346,7 +347,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 // unmatched says of what no expression of the line makes what is left to make it.
 func (k *subject) unmatched() {
 	k.e.Kind, k.e.Verdict, k.e.Remedy = "unknown", Unknown, "no expression of the line allocates"
-	if strings.HasPrefix(k.t.leaf, movesSlice) {
+	if strings.HasPrefix(k.t.leaf, movesSlice) || k.p != nil && returnsSlice(k.p, k.c.at) {
 		k.e.Kind, k.e.What = life.Append.String(), "to a slice that leaves the stack here"
 		k.e.Verdict, k.e.Remedy = Look, unproven
 		return
@@ -362,6 +363,28 @@ func (k *subject) unmatched() {
 		k.e.Remedy = unproven + "; no other expression of the line allocates: it may be a receiver or parameter that the " +
 			"compiler moves to the heap as the call begins"
 	}
+}
+
+// returnsSlice reports whether a slice is returned in a line. Go 1.26 moves it to the heap there if
+// append began it on the stack; a profile without the runtime's frames names only the line.
+func returnsSlice(p *life.Package, at place) bool {
+	for _, fn := range p.Funcs {
+		for _, b := range fn.Blocks {
+			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+			if !ok {
+				continue
+			}
+			if pos := p.Fset.Position(ret.Pos()); pos.Line != at.line || below(pos.Filename) != below(at.file) {
+				continue
+			}
+			for _, v := range ret.Results {
+				if _, slice := v.Type().Underlying().(*types.Slice); slice {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // known takes the lifetime that was measured for the one that the code tells, if it was.

@@ -138,3 +138,35 @@ func TestRemediesNeedWhatTheyRestOn(t *testing.T) {
 		t.Errorf("%d of %d functions are judged", judged, want)
 	}
 }
+
+// TestReturnsOfSlicesMayAllocate: append begins a slice on the stack, and the return moves it to
+// the heap; a number that is returned was never anywhere else.
+func TestReturnsOfSlicesMayAllocate(t *testing.T) {
+	x, p := explainerOf(t, `package m
+
+func Even(in []int) []int {
+	out := []int{}
+	for _, n := range in {
+		if n%2 == 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func Sum(in []int) (n int) {
+	for _, m := range in {
+		n += m
+	}
+	return n
+}
+`)
+	file := p.Fset.Position(p.Files[0].Package).Filename
+	for line, want := range map[int]Verdict{10: Look, 17: Unknown} {
+		c := &cause{at: place{file, line}, function: "m.F"}
+		e := x.part(c, p, nil, &site{Totals: Totals{Bytes: 64, Objects: 4}, sizes: map[int64]*Totals{16: {Objects: 4, Bytes: 64}}})
+		if e.Verdict != want {
+			t.Errorf("line %d: %s, %s; want %s", line, e.Kind, e.Verdict, want)
+		}
+	}
+}
