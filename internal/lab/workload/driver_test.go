@@ -189,3 +189,18 @@ func TestWorkloadsRefuse(t *testing.T) {
 		}
 	}
 }
+
+// TestResolveNamesTheFirst holds that of several unknown parameters the error
+// always names the same.
+func TestResolveNamesTheFirst(t *testing.T) {
+	w, err := Lookup("prealloc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		_, err := w.Resolve(given{"zz": "1", "aa": "1", "mm": "1"})
+		if err == nil || !strings.Contains(err.Error(), `no parameter "aa"`) {
+			t.Fatalf("%v, want an error about aa", err)
+		}
+	}
+}

@@ -265,7 +265,8 @@ func (w watched) share() float64 {
 }
 
 // watch polls the process and its descendants until the returned function is
-// called: peak memory on every tick, thread times on the first and every fifth.
+// called: peak memory at once and on every tick, thread times on the first tick
+// and every fifth after it.
 func watch(pid int) (stop func() watched) {
 	done := make(chan struct{})
 	result := make(chan watched)

@@ -263,7 +263,7 @@ func (w *Workload) Resolve(given map[string]string) (Params, error) {
 		p[d.Name] = value
 		names = append(names, d.Name)
 	}
-	for name := range given {
+	for _, name := range slices.Sorted(maps.Keys(given)) { // the first of several, whatever the map's order
 		if _, ok := p[name]; !ok {
 			return nil, fmt.Errorf("workload: %s has no parameter %q%s (it has: %s)", w.Name, name, DidYouMean(name, names),
 				strings.Join(names, ", "))
