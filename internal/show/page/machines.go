@@ -75,8 +75,5 @@ func byMachineTable(s *text.Section) *plot.Table {
 		t.Add(fmt.Sprintf("%s without a difference, or beyond %d rows: isobar lab show --json has all",
 			text.Plural(left, "comparison"), tableRows), "", "", "", "", "", "", "", "", "", "")
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return t
+	return filled(t)
 }

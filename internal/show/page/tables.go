@@ -20,6 +20,11 @@ func phasesTable(s *text.Section) *plot.Table {
 			}
 		}
 	}
+	return filled(t)
+}
+
+// filled returns the table, nil if it has no rows.
+func filled(t *plot.Table) *plot.Table {
 	if len(t.Rows) == 0 {
 		return nil
 	}
@@ -114,9 +119,6 @@ func figuresTable(s *text.Section) *plot.Table {
 // comparisonsTable has every comparison with the baseline, and the reason for
 // its verdict.
 func comparisonsTable(s *text.Section) *plot.Table {
-	if len(s.Comparisons) == 0 {
-		return nil
-	}
 	t := &plot.Table{Label: "Comparisons, " + s.Name, Left: 3,
 		Head: []string{"Configuration", "Metric", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs",
 			"noise floor", "why"}}
@@ -125,7 +127,7 @@ func comparisonsTable(s *text.Section) *plot.Table {
 		addVerdict(t, c.Verdict, append(cells, text.Ratio(c.Floor),
 			strings.Join(append([]string{c.Reason}, c.Warnings...), "; "))...)
 	}
-	return t
+	return filled(t)
 }
 
 // comparisonCells are a verdict and the figures behind it.
@@ -145,14 +147,11 @@ func addVerdict(t *plot.Table, v stat.Verdict, cells ...string) {
 
 // floorsTable shows how much two equal configurations differed.
 func floorsTable(s *text.Section) *plot.Table {
-	if len(s.Floors) == 0 {
-		return nil
-	}
 	t := &plot.Table{Label: "Noise floor, " + s.Name, Left: 1,
 		Head: []string{"Metric", "first", "second", "ratio", "95 % interval", "pairs"}}
 	for _, c := range s.Floors {
 		t.Add(text.Heading(c.Metric), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
 			text.Interval(c.Lo, c.Hi), strconv.Itoa(c.Pairs))
 	}
-	return t
+	return filled(t)
 }

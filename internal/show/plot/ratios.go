@@ -48,13 +48,11 @@ func widen(lo, hi float64, c stat.Comparison) (float64, float64) {
 // Ratios shows the ratios of the main metrics; nil if none is finite.
 func Ratios(s *text.Section, id string) *Plot {
 	var shown []ratioRow
-	lo, hi := 0.8, 1.25
 	for _, c := range s.Comparisons {
 		if !slices.Contains(stat.Headline, c.Metric) || !(c.Ratio > 0) || math.IsInf(c.Ratio, 0) || len(shown) == 24 {
 			continue
 		}
 		shown = append(shown, ratioRow{text.Heading(c.Metric), ", " + cell.Better(c.Metric) + " is better", c})
-		lo, hi = widen(lo, hi, c)
 	}
 	if len(shown) == 0 {
 		return nil
@@ -62,7 +60,7 @@ func Ratios(s *text.Section, id string) *Plot {
 	p := &Plot{ID: id + "-ratios", Title: "Ratios of B to A", Section: s.Name,
 		Caption: "The bar is the interval, the dashed line is no change. The table has every metric.",
 		Legend:  verdictLegend(shown)}
-	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios of B to A, "+s.Name, shown, lo, hi)}}
+	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios of B to A, "+s.Name, shown)}}
 	p.Table = Table{Label: "Ratios of B to A, " + s.Name, Left: 2,
 		Head: []string{"Metric", "Verdict", "A", "B", "ratio", "95 % interval"}}
 	for _, r := range shown {
@@ -73,12 +71,14 @@ func Ratios(s *text.Section, id string) *Plot {
 	return p
 }
 
-func ratioChart(id, title string, shown []ratioRow, lo, hi float64) template.HTML {
+func ratioChart(id, title string, shown []ratioRow) template.HTML {
 	const rowHeight = 36
 	f := frame{left: 8, top: 4, right: 472, bottom: 4 + rowHeight*float64(len(shown))}
 	description := "Ratios with intervals."
+	lo, hi := 0.8, 1.25
 	for _, r := range shown {
 		c := r.c
+		lo, hi = widen(lo, hi, c)
 		description += fmt.Sprintf(" %s: %s %s, %s.", r.name, text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi), c.Verdict)
 	}
 	d := newDrawing(id, title, description, f.bottom+26)
@@ -106,7 +106,6 @@ const machineRows = 40
 func ByMachine(s *text.Section, id string) *Plot {
 	var metric string
 	var shown []ratioRow
-	lo, hi := 0.8, 1.25
 	primary := ""
 	if len(s.Rows) > 0 {
 		primary = s.Primary()
@@ -127,20 +126,14 @@ func ByMachine(s *text.Section, id string) *Plot {
 			break
 		}
 	}
-	var finite []ratioRow
-	for _, r := range shown {
-		if r.c.Ratio > 0 && !math.IsInf(r.c.Ratio, 0) {
-			finite = append(finite, r)
-			lo, hi = widen(lo, hi, r.c)
-		}
-	}
+	finite := slices.DeleteFunc(shown, func(r ratioRow) bool { return !(r.c.Ratio > 0) || math.IsInf(r.c.Ratio, 0) })
 	if len(finite) == 0 {
 		return nil
 	}
 	p := &Plot{ID: id + "-machines", Title: "By machine: " + text.Heading(metric), Section: s.Name,
 		Legend:  verdictLegend(finite),
 		Caption: "Ratio to the baseline, paired within each machine. The bar is the interval, the dashed line is no change."}
-	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios by machine, "+s.Name, finite, lo, hi)}}
+	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios by machine, "+s.Name, finite)}}
 	p.Table = Table{Label: "Ratios by machine, " + s.Name, Left: 2,
 		Head: []string{"Configuration and machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "pairs"}}
 	for _, r := range finite {

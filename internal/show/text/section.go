@@ -70,7 +70,7 @@ type Section struct {
 	Rows        []*Row
 	Comparisons []stat.Comparison
 	Floors      []stat.Comparison
-	exact       bool // see View
+	exact       bool // see SetExact
 }
 
 // A Row is one configuration of a section.
@@ -79,7 +79,7 @@ type Row struct {
 	Label string // the factors that distinguish it from the other rows
 	Rest  string // the same without the GC setting; may be ""
 	GC    string
-	exact bool // see View
+	exact bool // see SetExact
 }
 
 // Sections sorts the analysis by study, in the order of the plan.
@@ -225,7 +225,7 @@ type Figure struct {
 	N              int
 	Median, Lo, Hi float64
 	isRange        bool // too few values for an interval
-	Exact          bool // see View
+	Exact          bool // with all digits
 	warnings       []string
 }
 

@@ -132,21 +132,17 @@ func Documents() []*Document { return slices.Clone(documents()) }
 // IDs, in order. Without either it returns all.
 func Select(docs, ids []string) ([]*Claim, error) {
 	var out []*Claim
-	wanted := make(map[string]bool)
-	for _, name := range slices.Concat(docs, ids) {
-		wanted[name] = true
-	}
-	found := make(map[string]bool)
+	wanted, found := slices.Concat(docs, ids), make(map[string]bool)
 	for _, d := range documents() {
 		for i := range d.Claims {
 			c := &d.Claims[i]
-			if len(wanted) == 0 || wanted[d.ID] || wanted[c.ID] {
+			if len(wanted) == 0 || slices.Contains(wanted, d.ID) || slices.Contains(wanted, c.ID) {
 				out = append(out, c)
 				found[d.ID], found[c.ID] = true, true
 			}
 		}
 	}
-	for _, name := range slices.Concat(docs, ids) {
+	for _, name := range wanted {
 		if !found[name] {
 			return nil, fmt.Errorf("claim: select: there is no %q: 'isobar claims' lists documents and claims", name)
 		}

@@ -10,16 +10,12 @@ import (
 // OfRun judges the claims whose experiments are studies of the run: same
 // workload, same case. It leaves out claims for which the run lacks data.
 func OfRun(a *stat.Analysis) (outcomes []Outcome) {
-	for _, d := range documents() {
-		for i := range d.Claims {
-			c := &d.Claims[i]
-			if !c.Testable() {
-				continue
-			}
-			part := c.Experiment.part(a)
-			if len(part.Groups) == 0 {
-				continue
-			}
+	all, _ := Select(nil, nil) // fails only for a name that does not exist
+	for _, c := range all {
+		if !c.Testable() {
+			continue
+		}
+		if part := c.Experiment.part(a); len(part.Groups) > 0 {
 			o := Outcome{Claim: c}
 			o.Result, o.Samples = c.Judge(part)
 			outcomes = append(outcomes, o)
