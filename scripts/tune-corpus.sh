@@ -8,7 +8,8 @@
 # (Judge), in the condition that ISOBAR_CORPUS_UNDER names: quiet, loaded or pod. With
 # ISOBAR_CORPUS_PARTS=Record it scans those that the model is made with, for
 # internal/tune/testdata/scans. Results are kept in DIR/results, and their table in
-# DIR/table.md, to be added to the page; with names of programs only those are measured.
+# DIR/table.md: rows to append to the page. The page is never written, as it keeps rows
+# whose results are gone. With names of programs only those are measured.
 # Two minutes a program, on a machine that does nothing else.
 set -eu
 repo=$(cd "$(dirname "$0")/.." && pwd)

@@ -41,7 +41,11 @@ func (t *tuning) conclude() {
 	for i := range a.Choices {
 		a.Choices[i].Warnings = a.margin(a.Choices[i].Setting.GC)
 	}
-	if a.Waiting = mean(t.waits); a.Waiting > muchWaiting {
+	var waits moments
+	for _, p := range t.pilots {
+		waits.add(p.Waiting)
+	}
+	if a.Waiting = waits.mean(); a.Waiting > muchWaiting {
 		contention := []string{fmt.Sprintf("contention: for %.0f %% of the time in which the program could run, it had "+
 			"to wait for a CPU; such runs count less", 100*a.Waiting)}
 		contention = append(contention, host.Disturbances(meanNoise(t.noises))...)
@@ -101,14 +105,6 @@ const highMargin = 1.5
 
 // muchWaiting is the share of waiting above which it is the first doubt.
 const muchWaiting = 0.10
-
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v / float64(len(values))
-	}
-	return sum
-}
 
 // meanNoise averages the noise of the machine over the runs.
 func meanNoise(all []cell.Noise) (n cell.Noise) {

@@ -121,12 +121,8 @@ func NewModel(pilots []Pilot, noise float64) (*Model, error) {
 	return m, nil
 }
 
-// untouched is from which share of the peak heap on what is not resident counts
-// as never touched, and not as an error.
-const untouched = 0.15
-
 func (m *Model) fitMemory() {
-	var sum, beside, heap, n float64
+	var beside weighted
 	live := 0.0
 	for _, p := range m.sources() {
 		live = max(live, p.mostLive())
@@ -141,22 +137,13 @@ func (m *Model) fitMemory() {
 	for _, p := range m.sources() {
 		other, _ := m.beyondOf(p.GC)
 		r := p.replayAll(p.GC, other, nil)
-		w := p.weight() / (r.peak + 16*mib)
-		heapResident := r.peak + grown(r.peak) + other - m.usuallyBeyond()
-		sum += w * max(p.PeakBytes-heapResident, leastOther)
-		beside += w * (p.PeakBytes - heapResident)
-		heap += w * r.peak
-		n += w
-	}
-	for _, p := range m.sources() {
+		resident := r.peak + grown(r.peak) + other - m.usuallyBeyond()
+		beside.add(p.weight()/(r.peak+16*mib), p.PeakBytes-resident, 0)
 		for _, t := range p.streams {
 			m.spread = max(m.spread, t.spread)
 		}
 	}
-	m.beside = sum / n
-	if beside < -untouched*heap {
-		m.beside = beside / n
-	}
+	m.beside = beside.mean()
 }
 
 // askBeyond is what the fit of bytes beside the heap is asked. Similar are settings of similar

@@ -119,20 +119,17 @@ func (t *tuning) run1(r *racer) error {
 // beyond returns the mean of the log ratios of r to o, paired by round, and the
 // half-width of its one-sided interval at the given level.
 func (r *racer) beyond(o *racer, level float64) (mean, half float64) {
-	var sum, square, n float64
+	var d moments
 	// In the order of the rounds: the last digit of a sum depends on its order.
 	for _, block := range slices.Sorted(maps.Keys(r.costs)) {
 		if other, ok := o.costs[block]; ok {
-			d := r.costs[block] - other
-			sum, square, n = sum+d, square+d*d, n+1
+			d.add(r.costs[block] - other)
 		}
 	}
-	if n < 2 {
+	if d.n < 2 {
 		return 0, math.Inf(1)
 	}
-	mean = sum / n
-	deviation := math.Sqrt(max(square-n*mean*mean, 0) / (n - 1))
-	return mean, studentQuantile(1-level, n-1) * deviation / math.Sqrt(n)
+	return d.mean(), studentQuantile(1-level, d.n-1) * d.deviation() / math.Sqrt(d.n-1)
 }
 
 // studentQuantile is the quantile of Student's distribution for three degrees

@@ -280,7 +280,6 @@ type tuning struct {
 	planned int     // runs, at most
 	pilots  []Pilot // of all runs that the model may learn from
 	noises  []cell.Noise
-	waits   []float64
 	failed  []cell.GC // settings under which the program does not run
 	doubted int       // doubts that each prediction has
 }
@@ -308,7 +307,7 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 	t.noises = append(t.noises, rec.Noise)
 	if p, err := NewPilot(rec); c.GOMAXPROCS == t.Base.GOMAXPROCS && c.Pod == t.Base.Pod &&
 		slices.Equal(c.Command, t.Base.Command) && (err == nil || errors.Is(err, errNoCycles)) {
-		t.pilots, t.waits = append(t.pilots, p), append(t.waits, p.Waiting)
+		t.pilots = append(t.pilots, p)
 	}
 	return rec, nil
 }
