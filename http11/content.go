@@ -216,20 +216,30 @@ func (c *exchange) finish() bool {
 	whole := c.head || c.declared < 0 || c.written == c.declared || !c.mayHaveContent()
 	switch {
 	case c.state == stateBody && c.announced >= 0 && c.declared < 0 && c.announced != c.written:
-		var digits [20]byte
-		old := len(strconv.AppendInt(digits[:0], c.announced, 10))
-		now := strconv.AppendInt(digits[:0], c.written, 10)
-		c.splice(c.digits, c.digits+old, now)
-		c.content += len(now) - old
-		c.announced = c.written
+		c.correctLength()
 	case c.state == stateStreamed && c.chunked && !c.head:
-		c.reserve(8 + len(c.trailer))
-		c.out = append(c.out, "0\r\n"...)
-		c.out = append(c.out, c.trailer...)
-		c.out = append(c.out, "\r\n"...)
+		c.endChunks()
 	}
 	c.state = stateDone
 	return whole
+}
+
+// correctLength replaces the announced length by what was written.
+func (c *exchange) correctLength() {
+	var digits [20]byte
+	old := len(strconv.AppendInt(digits[:0], c.announced, 10))
+	now := strconv.AppendInt(digits[:0], c.written, 10)
+	c.splice(c.digits, c.digits+old, now)
+	c.content += len(now) - old
+	c.announced = c.written
+}
+
+// endChunks appends the last chunk and the trailer section.
+func (c *exchange) endChunks() {
+	c.reserve(8 + len(c.trailer))
+	c.out = append(c.out, "0\r\n"...)
+	c.out = append(c.out, c.trailer...)
+	c.out = append(c.out, "\r\n"...)
 }
 
 // fail replaces the response by an error, if none of it was sent, and closes
