@@ -130,7 +130,6 @@ func (c *conn) answer() bool {
 	c.requests++
 	h := &cx.r.head
 	cx.close = h.close || c.srv.MaxRequests > 0 && c.requests >= c.srv.MaxRequests
-	cx.failed = nil
 	ok := c.call()
 	switch {
 	case c.hijacked:

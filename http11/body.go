@@ -27,18 +27,12 @@ const shareBytes = 256 << 10
 // firstBodyBytes bounds the allocation for a body before its bytes arrive.
 const firstBodyBytes = 64 << 10
 
-func (c *exchange) beginBody(parsed bool) {
-	c.body, c.bodyErr, c.bodyAsked, c.bodyLeft, c.maxBody = View{}, nil, false, 0, c.srv.lim.bodyBytes
-	h := &c.r.head
-	switch {
-	case !parsed || h.length == 0:
-		c.bodyState = bodyDone
-	case h.chunked:
-		c.bodyState = bodyNone
+//go:noinline // so that begin is short
+func (c *exchange) beginBody() {
+	if c.r.head.chunked {
 		c.chunks.start(c.r, &c.srv.lim)
-	default:
-		c.bodyState = bodyNone
-		c.bodyLeft = h.length
+	} else {
+		c.bodyLeft = c.r.head.length
 	}
 }
 
@@ -77,8 +71,8 @@ func (c *exchange) wholeBody() (View, error) {
 	switch {
 	case c.bodyErr != nil:
 		return View{}, c.bodyErr
-	case c.bodyState == bodyDone || c.body.r != nil:
-		return c.body, nil
+	case c.bodyState == bodyDone:
+		return c.bodyView(), nil
 	}
 	if err := c.askBody(); err != nil {
 		return View{}, err
@@ -93,9 +87,17 @@ func (c *exchange) wholeBody() (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	c.r.base[baseBody] = body
-	c.body = c.r.part(c.r.epoch(), baseBody, span{0, uint32(len(body))})
-	return c.body, nil
+	c.r.refer(baseBody, body)
+	return c.bodyView(), nil
+}
+
+// bodyView returns the body that was read as a whole, if it was.
+func (c *exchange) bodyView() View {
+	body := c.r.base[baseBody]
+	if body == nil {
+		return View{}
+	}
+	return c.r.part(c.epoch, baseBody, span{0, uint32(len(body))})
 }
 
 // arrived reports whether the whole body is in the read buffer, needs no

@@ -245,7 +245,7 @@ func (c *chunkedBody) trailer(src []byte) (int, error) {
 	}
 	if line := c.raw[c.line:]; len(line) == 2 && line[0] == '\r' {
 		c.state = chunkFinished
-		c.mem.base[baseTrailer] = c.raw
+		c.mem.refer(baseTrailer, c.raw)
 		return n, nil
 	}
 	if len(c.mem.trailers) == c.lim.fields {

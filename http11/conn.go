@@ -42,41 +42,42 @@ const (
 // goroutine while no handler runs. Shutdown sets read deadlines of nc, and
 // Close closes it.
 type conn struct {
-	srv  *Server
-	nc   net.Conn
-	sock looped          // nc with the engine Readiness, otherwise nil
-	raw  syscall.RawConn // nil if conn uses the methods of nc
+	// What each request uses comes first, so that it touches few cache lines.
+	srv       *Server
+	raw       syscall.RawConn       // nil if conn uses the methods of nc
+	tryRead   func(fd uintptr) bool // callback of raw, created once, as tryWrite
+	n         int                   // result of tryRead
+	readErrno syscall.Errno         // result of tryRead
+	sent      int64                 // bytes taken by the kernel
+	armed     time.Duration         // read deadline on the server's clock, 0 for none
+	ticked    time.Duration         // of the clock, when before was the number of requests
+	before    int
+	requests  int
+	debt      *debt    // nil until requests are pipelined
+	patient   *patient // the connection below nc with TLS, otherwise nil
 
-	// The callbacks of raw, created once, with their operands: dst is the
-	// destination, nil for the read buffer; n and errno are the result.
-	tryRead, tryWrite   func(fd uintptr) bool
-	dst, rest           []byte
-	n                   int
-	readErrno           syscall.Errno
-	writeErrno          syscall.Errno
-	readAway, writeAway bool // waiting without the turn; owned by the waiting goroutine
+	phase     phase
+	waiting   bool // armed for this phase
+	kept      bool // an idle connection keeps its memory for now
+	hijacked  bool
+	broken    bool // writing is no longer possible
+	drained   bool // the last read left nothing unread
+	left      bool // responses of the last batch are for await to send
+	later     bool // a request is incomplete, and the loop waits for the rest
+	readAway  bool // waiting without the turn; owned by the waiting goroutine
+	writeAway bool // the same for a write
 
-	sent   int64 // bytes taken by the kernel
-	queued int   // how many of them were unacknowledged when the write time-out was set
+	sock looped   // nc with the engine Readiness, otherwise nil
+	dst  []byte   // destination of tryRead, nil for the read buffer
+	cx   exchange // its region is nil while there is no request
 
-	phase    phase
-	waiting  bool          // armed for this phase
-	armed    time.Duration // read deadline on the server's clock, 0 for none
-	stalled  time.Duration // write deadline, 0 for none
-	kept     bool          // an idle connection keeps its memory for now
-	requests int
-	ticked   time.Duration // of the clock, when before was the number of requests
-	before   int
-	hijacked bool
-	broken   bool     // writing is no longer possible
-	drained  bool     // the last read left nothing unread
-	left     bool     // responses of the last batch are for await to send
-	later    bool     // a request is incomplete, and the loop waits for the rest
-	debt     *debt    // nil until requests are pipelined
-	patient  *patient // the connection below nc with TLS, otherwise nil
-	first    [1]byte
-
-	cx exchange // its region is nil while there is no request
+	nc         net.Conn
+	tryWrite   func(fd uintptr) bool
+	rest       []byte // operand of tryWrite
+	writeErrno syscall.Errno
+	stalled    time.Duration // write deadline, 0 for none
+	queued     int           // how many bytes were unacknowledged when it was set
+	first      [1]byte
 }
 
 func newConn(s *Server, nc net.Conn) *conn {

@@ -17,37 +17,42 @@ type exchange struct {
 	conn *conn   // nil for a request from net/http
 	r    *region // nil while there is no request
 
-	buf  []byte // bytes read, in memory of the region
-	next int    // buf[next:] is not parsed yet
+	buf   []byte          // bytes read, in memory of the region
+	next  int             // buf[next:] is not parsed yet
+	epoch uint64          // of the request; see region.turn
+	ctx   *requestContext // nil unless requested
 
-	bodyState bodyState
-	bodyAsked bool  // someone has begun to read
-	bodyLeft  int64 // bytes, with Content-Length
-	body      View  // once read as a whole
-	bodyErr   error
-	chunks    chunkedBody
+	served           bool // the handler has the request
+	reading, writing bool // by a goroutine that waits without the turn
+	calling          bool // a function of the handler runs without the turn
 
-	spare   []byte    // read buffer for the rest of a body, after the first
-	source  io.Reader // of the body, if there is no conn
-	mount   mounted   // if there is no conn
-	taken   int64     // body bytes read from source or the connection
-	began   time.Time // for Access
-	sent    int64     // conn.sent when the request began
-	aborted bool
-	failed  error // of the first failed write
-	close   bool  // the connection closes after this response
-	maxBody int64
-
-	epoch            uint64   // of the request; see region.turn
-	served           bool     // the handler has the request
-	last             *Context // of the previous request; used by a fault set by tests
-	reading, writing bool     // by a goroutine that waits without the turn
-	calling          bool     // a function of the handler runs without the turn
-	quiet            chan struct{}
-	ctx              *requestContext // nil unless requested
-	readBy, writeBy  deadline
-
+	current
 	response
+
+	quiet  chan struct{}
+	last   *Context // of the previous request; used by a fault set by tests
+	chunks chunkedBody
+	source io.Reader // of the body, if there is no conn
+	mount  mounted   // if there is no conn
+	began  time.Time // for Access
+	sent   int64     // conn.sent when the request began, for Access
+}
+
+// A current is the state of a request apart from its response. begin resets it
+// as a whole.
+type current struct {
+	bodyState bodyState
+	bodyAsked bool // someone has begun to read
+	aborted   bool
+	close     bool  // the connection closes after this response
+	bodyLeft  int64 // bytes, with Content-Length
+	maxBody   int64
+	taken     int64 // body bytes read from source or the connection
+	bodyErr   error
+	failed    error  // of the first failed write
+	spare     []byte // read buffer for the rest of a body, after the first
+
+	readBy, writeBy deadline
 }
 
 // A deadline is set by a handler, as a time of the server's clock.
@@ -223,14 +228,17 @@ func (c *exchange) begin(n int) {
 	if n == 0 {
 		end = len(c.buf)
 	}
-	r.base = [numBases][]byte{} // in place, as in section.reset
+	r.forget()
 	r.base[baseHead] = c.buf[c.next:end:end]
-	r.trailers = r.trailers[:0]
 	c.next = end
-	c.beginBody(n > 0)
+	c.current = current{} // in place, as in section.reset
+	c.maxBody = c.srv.lim.bodyBytes
+	if n > 0 && r.head.length != 0 {
+		c.beginBody()
+	} else {
+		c.bodyState = bodyDone
+	}
 	c.beginResponse()
-	c.aborted, c.close, c.spare, c.taken = false, false, nil, 0
-	c.readBy, c.writeBy = deadline{}, deadline{}
 	if c.conn != nil {
 		c.conn.phase = phaseWrite
 		if c.conn.patient != nil {

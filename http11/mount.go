@@ -141,7 +141,7 @@ func (c *exchange) takeTrailers() {
 			raw := append(append(c.take(len(old) + len(name) + len(value))[:0], old...), name...)
 			raw = append(raw, value...)
 			at := uint32(len(old))
-			c.r.base[baseTrailer] = raw
+			c.r.refer(baseTrailer, raw)
 			c.r.trailers = append(c.r.trailers, field{
 				span{at, uint32(len(name))}, span{at + uint32(len(name)), uint32(len(value))}, knownID(name)})
 		}

@@ -23,24 +23,27 @@ type region struct {
 	x      *exchange     // answers the request; nil if it is only retained, and outside of servers
 	cur    []byte        // the last block
 	off    int           // used bytes of cur
-	blocks []block       // none before the first allocation
 	memory *memory
-	slot   *slot    // of memory.regions
-	first  [2]block // initial array of blocks
-
-	head head
-
-	// What views refer to, indexed by the constants in view.go.
-	base     [numBases][]byte
-	trailers []field // spans of base[baseTrailer]
 
 	// refs counts the holders: the connection and each Retained. It increases
 	// under the turn; the last decrement passes the region to its caller, who
 	// releases it.
 	refs atomic.Int32
 
-	handed  int32                   // used entries of handles
-	handles *[handlesAtOnce]Context // see exchange.open
+	handed   int16                   // used entries of handles
+	referred bool                    // views refer to more than the head
+	handles  *[handlesAtOnce]Context // see exchange.open
+	blocks   []block                 // none before the first allocation
+
+	head head
+
+	// What views refer to, indexed by the constants in view.go: set by refer,
+	// except base[baseHead].
+	base     [numBases][]byte
+	trailers []field // spans of base[baseTrailer]
+
+	slot  *slot    // of memory.regions
+	first [2]block // initial array of blocks
 }
 
 // A slot is the pool's record of a region. References handed out point to the
@@ -129,6 +132,17 @@ func (r *region) isLast(b []byte) bool {
 	return cap(b) > 0 && r.off > 0 && &b[:cap(b)][cap(b)-1] == &r.cur[r.off-1]
 }
 
+// refer lets views of a base other than baseHead refer to b.
+func (r *region) refer(base uint64, b []byte) { r.base[base], r.referred = b, true }
+
+// forget undoes what views refer to.
+func (r *region) forget() {
+	r.base[baseHead], r.trailers = nil, r.trailers[:0]
+	if r.referred {
+		r.base, r.referred = [numBases][]byte{}, false
+	}
+}
+
 // next ends the epoch: all references to it become stale. The caller has the
 // turn, and keeps it.
 func (r *region) next() {
@@ -143,7 +157,7 @@ func (r *region) next() {
 // carry would be, and is returned as the last allocation.
 func (r *region) carry(rest []byte) []byte {
 	r.next()
-	r.base, r.trailers = [numBases][]byte{}, r.trailers[:0]
+	r.forget()
 	n := len(r.blocks)
 	if n == 0 {
 		return nil
@@ -226,7 +240,7 @@ func (r *region) release() {
 	}
 	clear(r.blocks)
 	r.blocks, r.cur, r.off, r.x = r.first[:0], nil, 0, nil
-	r.base, r.trailers = [numBases][]byte{}, r.trailers[:0]
+	r.forget()
 	r.head.scanned = 0
 	r.memory.regions.Put(r.slot)
 }

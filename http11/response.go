@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 )
 
@@ -27,11 +26,11 @@ const collectBytes = 64 << 10
 // A response is the response part of an exchange. out holds responses to
 // earlier requests up to mark, then this one.
 type response struct {
-	out      []byte // memory of the region
-	trailer  []byte
-	onStream []func(io.Writer) io.WriteCloser // see Context.OnStream
-	filter   filter                           // nil unless content goes through one
+	out []byte // memory of the region
 	progress
+	filter   filter                           // nil unless content goes through one
+	onStream []func(io.Writer) io.WriteCloser // see Context.OnStream
+	trailer  []byte
 }
 
 // A progress is how far a response has come. Positions are relative to mark.
@@ -116,20 +115,25 @@ func (c *exchange) reset() bool {
 // beginHead appends the status line and the fields common to all responses.
 func (c *exchange) beginHead() {
 	c.reserve(256 + len(c.srv.Name))
-	switch {
-	case c.conn == nil: // net/http adds a date
-		c.out = appendStatusLine(c.out, c.status)
-		c.statusEnd = len(c.out) - c.mark
+	c.state = stateHead
+	if c.status != 200 || c.conn == nil {
+		c.beginOther()
+		return
+	}
+	c.out = append(c.out, *c.srv.clock.begin.Load()...)
+	c.statusEnd = len(okLine)
+}
+
+// beginOther is beginHead for another status than 200, or for net/http, which
+// adds a date.
+func (c *exchange) beginOther() {
+	c.out = appendStatusLine(c.out, c.status)
+	c.statusEnd = len(c.out) - c.mark
+	if c.conn == nil {
 		c.out = c.srv.appendName(c.out)
-	case c.status == 200:
-		c.out = append(c.out, *c.srv.clock.begin.Load()...)
-		c.statusEnd = len(okLine)
-	default:
-		c.out = appendStatusLine(c.out, c.status)
-		c.statusEnd = len(c.out) - c.mark
+	} else {
 		c.out = append(c.out, (*c.srv.clock.begin.Load())[len(okLine):]...)
 	}
-	c.state = stateHead
 }
 
 // appendName appends the field Server, if there is one.
@@ -233,7 +237,7 @@ func (c *exchange) recall() (View, bool) {
 	c.out = c.out[:c.mark+c.framing]
 	kept := c.take(n)
 	copy(kept, collected) // the two may overlap
-	c.r.base[baseContent] = kept
+	c.r.refer(baseContent, kept)
 	c.state, c.written, c.declared, c.announced = stateHead, 0, -1, 0
 	return c.r.part(c.epoch, baseContent, span{0, uint32(n)}), true
 }
@@ -299,14 +303,8 @@ func (c *exchange) addLine(name, value string) {
 }
 
 func appendField(dst []byte, name, value string) []byte {
-	start, size := len(dst), len(name)+len(value)+4
-	dst = slices.Grow(dst, size)[:start+size]
-	line := dst[start:]
-	copy(line, name)
-	line[len(name)], line[len(name)+1] = ':', ' '
-	copy(line[len(name)+2:], value)
-	line[size-2], line[size-1] = '\r', '\n'
-	return dst
+	dst = append(append(dst, name...), ": "...)
+	return append(append(dst, value...), "\r\n"...)
 }
 
 // checkField returns the number of a field name, and why a handler may not set

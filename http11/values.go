@@ -152,7 +152,7 @@ func (v Values) decode(op string) View {
 	to := decodedBase[from]
 	if r.base[to] == nil {
 		src := v.raw.of(r.base[from])
-		r.base[to] = decodePairs(r.extra(len(src)), src)
+		r.refer(to, decodePairs(r.extra(len(src)), src))
 	}
 	return r.part(epoch, to, span{})
 }
