@@ -185,11 +185,14 @@ func (k *subject) appended() {
 
 // regrows reports whether the rounds of a loop outgrow what it begins with, so that a
 // capacity saves a part of the memory that counts: the sizes of the profile say how much.
-// How many rounds there are has to cost nothing to ask.
+// How many rounds there are has to cost nothing to ask, which leaves out the characters of a text.
 func (k *subject) regrows(g life.Growth) bool {
 	const least = 0.1
+	if g.Rounds == nil || g.Loop == nil || check.IsString(k.p.Info.TypeOf(g.Rounds)) {
+		return false
+	}
 	again := k.t.regrown()
-	return g.Loop != nil && g.Rounds != nil && plain(k.p.Info, g.Rounds) && !g.Sized &&
+	return plain(k.p.Info, g.Rounds) && !g.Sized &&
 		float64(again.Bytes) >= least*float64(k.t.Bytes) && float64(again.Objects) >= least*float64(k.t.Objects)
 }
 

@@ -65,6 +65,13 @@ func NoCostlyAppend(in string) (out []string) {
 	return out
 }
 
+func NoCharactersAppend(in string) (out []rune) {
+	for _, r := range in {
+		out = append(out, r)
+	}
+	return out
+}
+
 func YesConcat(in []string) (out string) {
 	for _, s := range in {
 		out += s
