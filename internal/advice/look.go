@@ -109,7 +109,7 @@ func (k *subject) purpose() string {
 	to := k.consumer()
 	switch k.s.Kind {
 	case life.Box, life.Variadic, life.Convert:
-		if to == "" || k.s.Kind == life.Convert && k.hint != "" {
+		if to == "" {
 			return ""
 		}
 		return to + ", which it is made for: " + map[life.Kind]string{life.Box: "it takes an interface",

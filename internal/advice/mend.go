@@ -17,9 +17,8 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// A mender writes the fix of a remedy that the account proves: what is the same in each round, made before
-// the loop, capacity before the loop that fills a slice, memory of a pool for what dies with the call, memory
-// from before the loop for what dies with the round.
+// A mender writes the fix of a remedy that the account proves: capacity before the loop that fills a slice,
+// memory of a pool for what dies with the call, memory from before the loop for what dies with the round.
 type mender struct {
 	*subject
 	file  *ast.File
@@ -29,7 +28,7 @@ type mender struct {
 
 // mend gives the remedy a fix where it has a mechanical one, and reports whether.
 func (k *subject) mend() fix {
-	if k.e.Fix || k.e.Verdict != Remedy || k.s == nil || k.s.Node == nil || k.outside() && k.before == nil {
+	if k.e.Fix || k.e.Verdict != Remedy || k.outside() || k.s.Node == nil {
 		return nil
 	}
 	m := &mender{subject: k}
@@ -44,8 +43,6 @@ func (k *subject) mend() fix {
 	m.path, _ = astutil.PathEnclosingInterval(m.file, k.s.Node.Pos(), k.s.Node.End())
 	ok := false
 	switch {
-	case k.before != nil:
-		ok = m.hoist()
 	case k.grows && k.s.Kind == life.Append:
 		ok = m.capacity()
 	case k.grows && k.s.Kind == life.MapGrow:
@@ -75,28 +72,6 @@ const modern = "go1.21"
 
 func (m *mender) put(from, to token.Pos, text string) {
 	m.edits = append(m.edits, change{m.p.Fset.Position(from).Offset, m.p.Fset.Position(to).Offset, text})
-}
-
-// hoist makes the value before the loop, under a name of its own.
-func (m *mender) hoist() bool {
-	e, ok := m.s.Node.(ast.Expr)
-	if !ok || !m.listed(m.before) || m.names(e, m.before) {
-		return false
-	}
-	calls := 0
-	ast.Inspect(e, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && !m.p.Info.Types[call.Fun].IsType() {
-			calls++
-		}
-		return true
-	})
-	if calls > 1 {
-		return false
-	}
-	name := m.free(fmt.Sprint("once", m.p.Fset.Position(e.Pos()).Line))
-	m.put(m.before.Pos(), m.before.Pos(), name+" := "+m.text(e)+"\n")
-	m.put(e.Pos(), e.End(), name)
-	return true
 }
 
 // capacity grows the slice once, before the loop that appends to it.

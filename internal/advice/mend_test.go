@@ -18,17 +18,7 @@ import (
 	"container/heap"
 	"hash/crc32"
 	"reflect"
-	"strings"
 )
-
-func hoisted(in []string, s string) (n int) {
-	for _, t := range in {
-		if t == strings.Repeat(s, 40) {
-			n++
-		}
-	}
-	return n
-}
 
 type point struct{ x, y [8]int }
 
@@ -183,13 +173,10 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return copy(b, "abc"), nil }
 
-var in, words = make([]int, 300), make([]string, 300)
+var in = make([]int, 300)
 
 func Test(t *testing.T) {
 	for range 3 {
-		if n := hoisted(words, "ab"); n != 0 {
-			t.Error("hoisted", n)
-		}
 		if n := len(capacity(in)); n != 301 {
 			t.Error("capacity", n)
 		}
@@ -219,12 +206,6 @@ var sum int
 func BenchmarkCapacity(b *testing.B) {
 	for b.Loop() {
 		sum += len(capacity(in))
-	}
-}
-
-func BenchmarkHoisted(b *testing.B) {
-	for b.Loop() {
-		sum += hoisted(words, "ab")
 	}
 }
 
@@ -339,7 +320,7 @@ func TestMendedFixesHold(t *testing.T) {
 	for _, f := range v.Fixes {
 		outcome[f.Finding.Function[strings.LastIndexByte(f.Finding.Function, '.')+1:]] = f.Outcome + ": " + f.Reason + f.Diff
 	}
-	for _, name := range []string{"capacity", "hoisted", "pooled", "pooledToo", "object", "round", "sized"} {
+	for _, name := range []string{"capacity", "pooled", "pooledToo", "object", "round", "sized"} {
 		if !strings.HasPrefix(outcome[name], Kept) {
 			t.Errorf("%s: %q, want it kept", name, outcome[name])
 		}

@@ -34,7 +34,6 @@ var needs = map[string]func(*subject, ssa.CallInstruction) bool{
 	"constant": func(_ *subject, c ssa.CallInstruction) bool { return constants(c) },
 	"once":     (*subject).once,
 	"read":     func(_ *subject, c ssa.CallInstruction) bool { return onlyIndexed(c) },
-	"first":    func(_ *subject, c ssa.CallInstruction) bool { return onlyIndexed(c) && onlyFirst(c) },
 	"appended": func(_ *subject, c ssa.CallInstruction) bool { return onlyAppended(c) },
 }
 
@@ -122,10 +121,6 @@ func (k *subject) buffered(c ssa.CallInstruction) bool {
 		k.e.Check = "bufferpercall"
 		k.hint = "the buffer that it writes to: what is known of its final size, and who could keep it"
 		own, made := v.(*ssa.Alloc)
-		if loop := k.p.Loop(c.Block()); made && loop != nil && !loop.Has(own.Block()) && k.p.Stmt(loop) != nil {
-			k.hint = "the rounds of the loop at " + k.x.position(k.p, k.p.Stmt(loop).Pos()) + " write to one buffer: where it " +
-				"is known how much, one Grow before them does"
-		}
 		if made && buffer && k.life.kind <= unproved && !k.life.mixed && k.life.up == 0 && k.s.Func.Parent() == nil &&
 			k.p.Fate(own).Dies() && bytesDie(k.p, own) && !recursive(k.p, k.s.Func) {
 			k.change("bufferpercall", "%s makes it as the buffer grows: take that from a sync.Pool, and Reset it in each call",
@@ -163,18 +158,6 @@ func onlyIndexed(c ssa.CallInstruction) bool {
 			return !ok || b.Name() != "len"
 		}
 		return true
-	})
-}
-
-// onlyFirst reports whether of a list that is only read by elements the first one alone is.
-func onlyFirst(c ssa.CallInstruction) bool {
-	return !slices.ContainsFunc(*c.Value().Referrers(), func(use ssa.Instruction) bool {
-		at, ok := use.(*ssa.IndexAddr)
-		if !ok {
-			return false
-		}
-		n, constant := at.Index.(*ssa.Const)
-		return !constant || n.Int64() != 0
 	})
 }
 

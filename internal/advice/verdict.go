@@ -27,12 +27,9 @@ type subject struct {
 
 	elsewhere bool // the code has a path on which somebody keeps what benchmarks saw die
 
-	hint    string   // where to look: what is known of a callee, or what a remedy would rest on
-	before  ast.Stmt // the loop before which one is enough for all rounds
-	written bool     // the code that was read for it writes to the memory
-
-	grows bool // the remedy saves all but the first allocation
-	part  bool // the remedy saves objects, not their bytes
+	hint  string // where to look, of what is known of a callee
+	grows bool   // the remedy saves all but the first allocation
+	part  bool   // the remedy saves objects, not their bytes
 }
 
 // rules name a remedy for each kind that has one: only where they have checked what it rests
@@ -49,11 +46,9 @@ var about = map[life.Kind]string{life.Box: "boxing", life.Variadic: "boxing", li
 
 // judge gives the subject its verdict.
 func (k *subject) judge() {
-	if k.outside() {
-		k.call()
-	}
 	switch {
-	case k.e.Verdict != "" || k.copied() || k.outside():
+	case k.outside():
+		k.call()
 	case k.s.Kind == life.Convert && k.dies():
 		k.e.Check = "stringconv"
 		if check.IsBytes(k.s.Value.Type()) {
