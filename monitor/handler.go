@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/base/loopback"
 )
 
 //go:embed assets
@@ -84,18 +86,7 @@ func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // addresses that is up to the proxy in front.
 func hostAllowed(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	if !ok || !local.IP.IsLoopback() {
-		return true
-	}
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return ip != nil && ip.IsLoopback()
+	return !ok || !local.IP.IsLoopback() || loopback.Is(r.Host)
 }
 
 func (m *Monitor) servePage(w http.ResponseWriter) {

@@ -337,6 +337,7 @@ func TestPages(t *testing.T) {
 		{"GET", "/debug/isobar/", "evil.example", 403, "localhost"},
 		{"GET", "/debug/isobar/history", "evil.example:80", 403, "localhost"},
 		{"GET", "/debug/isobar/", "localhost", 200, "<h1>"},
+		{"GET", "/debug/isobar/", "LOCALHOST.:80", 200, "<h1>"},
 		{"GET", "/debug/isobar/", "[::1]:123", 200, "<h1>"},
 	} {
 		r, err := http.NewRequest(test.method, srv.URL+test.path, nil)

@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/live"
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/monitor"
 )
 
@@ -128,6 +133,42 @@ func TestWatchWeb(t *testing.T) {
 	cancel()
 	if c := <-code; c != exitInterrupted {
 		t.Errorf("exit %d", c)
+	}
+}
+
+// A page that nobody can reach any more ends the command, with and without a process.
+func TestWatchWebServerFails(t *testing.T) {
+	ended := filepath.Join(t.TempDir(), "gc.log")
+	line := "gc 1 @1.000s 1%: 0.010+0.50+0.020 ms clock, 0.020+1.0/3.0/2.0+0.040 ms cpu, 4->5->2 MB, 10 MB goal, 2 P\n"
+	if err := os.WriteFile(ended, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"running": watched(t).URL, "ended": ended} {
+		t.Run(name, func(t *testing.T) {
+			feed, err := live.Open(target, live.Config{Interval: 100 * time.Millisecond, Once: name == "ended"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer feed.Close()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out, errw lockedBuffer
+			a := &app{Session: &session.Session{Out: &out, Err: &errw}}
+			done := make(chan error, 1)
+			go func() { done <- a.relay(t.Context(), listener, feed, &watchOptions{interval: 100 * time.Millisecond}) }()
+			until(t, "the address", func() bool { return strings.HasSuffix(out.String(), "/\n") })
+			listener.Close()
+			select {
+			case err := <-done:
+				if !errors.Is(err, net.ErrClosed) {
+					t.Error(err)
+				}
+			case <-time.After(time.Minute):
+				t.Error("the command goes on")
+			}
+		})
 	}
 }
 

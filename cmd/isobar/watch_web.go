@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/loopback"
 	"github.com/isobar-go/isobar/internal/live"
 	"github.com/isobar-go/isobar/monitor"
 )
 
 // watchWeb serves the page of package monitor with another process's samples.
 func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) error {
-	host, _, err := net.SplitHostPort(o.address)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if _, _, err := net.SplitHostPort(o.address); err != nil || !loopback.Is(o.address) {
 		return usage(fmt.Errorf("--address %q: want a loopback address of this machine, such as 127.0.0.1:8090: the page "+
 			"asks for no password; use ssh -L to reach it from elsewhere", o.address))
 	}
@@ -25,13 +25,18 @@ func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) err
 	if err != nil {
 		return fmt.Errorf("watch: %w; choose another --address", err)
 	}
+	return a.relay(ctx, listener, feed, o)
+}
+
+// relay serves a feed's page until ctx ends or the server fails.
+func (a *app) relay(ctx context.Context, listener net.Listener, feed live.Feed, o *watchOptions) error {
+	ctx, fail := context.WithCancelCause(ctx)
 	p := &relayed{interval: o.interval}
 	server := &http.Server{Handler: p, ReadHeaderTimeout: 5 * time.Second}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { fail(fmt.Errorf("watch: %w", server.Serve(listener))) }()
 	defer p.close()
 	defer server.Close()
-	err = eachSample(ctx, feed, o, func(text string) {
+	err := eachSample(ctx, feed, o, func(text string) {
 		fmt.Fprintf(a.Err, "isobar: %s\n", text)
 		p.gap(text)
 	}, func(s live.Sample) bool {
@@ -42,19 +47,18 @@ func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) err
 			defer fmt.Fprintf(a.Out, "http://%s/\n", listener.Addr())
 		}
 		if err := p.add(s); err != nil {
-			failed <- err
+			fail(fmt.Errorf("watch: %w", err))
 		}
-		return len(failed) == 0
+		return ctx.Err() == nil
 	})
-	switch {
-	case len(failed) > 0:
-		return fmt.Errorf("watch: %w", <-failed)
-	case err != nil:
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	fmt.Fprintln(a.Err, "isobar: the process has ended; its page stays until you interrupt this command")
+	if ctx.Err() == nil {
+		fmt.Fprintln(a.Err, "isobar: the process has ended; its page stays until you interrupt this command")
+	}
 	<-ctx.Done()
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 // relayed is the page of the currently watched process. A process that restarts

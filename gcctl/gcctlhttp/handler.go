@@ -27,13 +27,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/isobar-go/isobar/gcctl"
+	"github.com/isobar-go/isobar/internal/base/loopback"
 )
 
 // Config describes a Handler. The zero value serves loopback only.
@@ -133,9 +133,9 @@ func (h *Handler) allowed(r *http.Request) error {
 		return nil
 	}
 	switch {
-	case !loopback(r.RemoteAddr):
+	case !loopback.Is(r.RemoteAddr):
 		return errors.New("without a token only loopback connections are served")
-	case !loopback(r.Host):
+	case !loopback.Is(r.Host):
 		return fmt.Errorf("host %q: use localhost or the loopback address", r.Host)
 	case r.Header.Get("Origin") != "":
 		return errors.New("pages in browsers are not served")
@@ -143,15 +143,6 @@ func (h *Handler) allowed(r *http.Request) error {
 		return errors.New("a proxy needs a token")
 	}
 	return nil
-}
-
-// loopback reports whether an address, with or without a port, is this machine.
-func loopback(address string) bool {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-	ip := net.ParseIP(strings.Trim(address, "[]"))
-	return address == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // maxBody is more than any Setting takes.

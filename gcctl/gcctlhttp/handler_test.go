@@ -53,6 +53,7 @@ func TestGuard(t *testing.T) {
 	}{
 		"loopback":                      {open, nil, 200},
 		"loopback, IPv6":                {open, []string{"From", "[::1]:99", "Host", "[::1]:8080"}, 200},
+		"a name below localhost":        {open, []string{"Host", "app.localhost:8080"}, 200},
 		"another machine":               {open, []string{"From", "192.0.2.1:99"}, 401},
 		"a name that was rebound":       {open, []string{"Host", "evil.example"}, 401},
 		"a page":                        {open, []string{"Origin", "http://localhost"}, 401},

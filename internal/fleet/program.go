@@ -12,6 +12,8 @@ import (
 	"runtime"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
 // maxProgram bounds programs.
@@ -65,10 +67,7 @@ func (w *Worker) program(ctx context.Context, job *Job, dir string) (string, err
 		p.Bytes > maxProgram {
 		return "", refusal{fmt.Errorf("malformed: a program of %d bytes with digest %q", p.Bytes, p.SHA256)}
 	}
-	file := filepath.Join(dir, "program")
-	if runtime.GOOS == "windows" {
-		file += ".exe"
-	}
+	file := filepath.Join(dir, runner.Binary("program", runtime.GOOS))
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {
 		return "", err

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/isobar-go/isobar/internal/base/loopback"
 )
 
 // ServerConfig configures a server in this process. The zero value is a server
@@ -161,7 +163,7 @@ func (c ServerConfig) listen(o *server.Options) (err error) {
 		return errors.New("a certificate needs its key, and an authority for clients needs both: give --cert and --key")
 	}
 	if c.Cert == "" {
-		if !c.Plaintext && !loopback(o.Host) {
+		if !c.Plaintext && !loopback.Is(o.Host) {
 			return fmt.Errorf("%s is not a loopback address, and the token would be sent in the clear: give --cert and --key, "+
 				"or --plaintext", c.Listen)
 		}
@@ -199,7 +201,7 @@ func (c ServerConfig) cluster(o *server.Options, token string) (err error) {
 	if o.Cluster.Host, o.Cluster.Port, err = hostPort(c.ClusterListen); err != nil {
 		return err
 	}
-	if !c.Plaintext && !loopback(o.Cluster.Host) {
+	if !c.Plaintext && !loopback.Is(o.Cluster.Host) {
 		return fmt.Errorf("%s is not a loopback address, and servers talk to each other in the clear: keep them in "+
 			"a private network and give --plaintext, or run nats-server with TLS routes", c.ClusterListen)
 	}
@@ -220,9 +222,4 @@ func hostPort(address string) (string, int, error) {
 		return "", 0, fmt.Errorf("%q: want HOST:PORT with a port number", address)
 	}
 	return host, int(n), nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -160,13 +160,21 @@ func storedTime(path string) string {
 	return ""
 }
 
-func (b *Built) compile(ctx context.Context, pkg string, variant cell.Build) (string, error) {
-	binary := filepath.Join(b.dir, variant.String(), "program")
-	args := []string{"build", "-o", binary, pkg}
+// binary is where a build is, on a system.
+func (b *Built) binary(variant cell.Build, goos string) string {
+	program := "program"
 	if b.options.Bench != "" {
-		binary = filepath.Join(b.dir, variant.String(), "bench.test")
-		args = []string{"test", "-c", "-o", binary, pkg}
+		program = "bench.test"
 	}
+	return filepath.Join(b.dir, variant.String(), runner.Binary(program, goos))
+}
+
+func (b *Built) compile(ctx context.Context, pkg string, variant cell.Build) (string, error) {
+	binary, args := b.binary(variant, runtime.GOOS), []string{"build"}
+	if b.options.Bench != "" {
+		args = []string{"test", "-c"}
+	}
+	args = append(args, "-o", binary, pkg)
 	if err := goCommand(ctx, "", runner.Toolchain(os.Environ(), variant), args...); err != nil {
 		return "", fmt.Errorf("tune: go %s %s: %w", args[0], pkg, err)
 	}
@@ -275,10 +283,7 @@ func (se *Session) BuildProgram(ctx context.Context, pkg string, study plan.Stud
 	if err != nil {
 		return nil, Misused(err)
 	}
-	file := "program"
-	if runtime.GOOS == "windows" {
-		file += ".exe"
-	}
+	file := runner.Binary("program", runtime.GOOS)
 	done := map[cell.Build]bool{}
 	for _, c := range configs {
 		if done[c.Build()] {

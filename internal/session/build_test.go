@@ -6,7 +6,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
+
+// TestBinary: a program without .exe cannot be started on Windows.
+func TestBinary(t *testing.T) {
+	for want, p := range map[string]Program{"program": {Main: "."}, "bench.test": {Bench: "."}} {
+		b := &Built{dir: "built", options: p}
+		linux, windows := b.binary(cell.Build{}, "linux"), b.binary(cell.Build{}, "windows")
+		if filepath.Base(linux) != want || windows != linux+".exe" {
+			t.Errorf("%+v: %s and %s", p, linux, windows)
+		}
+	}
+}
 
 // TestPrepareTwice: a second process that tunes the same package neither replaces nor
 // removes the binaries that the first one runs.

@@ -17,6 +17,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // A Diagnosis is what 'isobar doctor' finds out about this machine.
@@ -42,6 +43,11 @@ type spread struct {
 // Diagnose runs the same small workload many times. It reports how much the
 // runs differ and what makes measurements unreliable here.
 func (se *Session) Diagnose(ctx context.Context, runs int) (*Diagnosis, error) {
+	unlock, err := se.alone()
+	if err != nil {
+		return nil, fmt.Errorf("doctor: %w", err)
+	}
+	defer unlock()
 	d := &Diagnosis{Machine: host.Fingerprint(), GOMAXPROCS: runtime.GOMAXPROCS(0), Runs: runs}
 	r := runner.New(runner.Config{Log: io.Discard})
 	c := cell.Cell{Config: cell.Config{Workload: "alloc", Params: map[string]string{"iterations": "60000"},
@@ -69,6 +75,22 @@ func (se *Session) Diagnose(ctx context.Context, runs int) (*Diagnosis, error) {
 	d.measure(records)
 	d.examine()
 	return d, nil
+}
+
+// alone takes the lock that prevents two runs at once, so that a study is not taken for
+// the machine's noise, nor disturbed. Where no store can be written, none runs.
+func (se *Session) alone() (unlock func(), err error) {
+	path, err := se.StorePath()
+	if err == nil {
+		unlock, err = store.Lock(path)
+	}
+	if errors.Is(err, store.ErrLocked) {
+		return nil, err
+	}
+	if err != nil {
+		return func() {}, nil
+	}
+	return unlock, nil
 }
 
 func (d *Diagnosis) measure(records []*cell.Record) {

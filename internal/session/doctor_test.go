@@ -1,12 +1,16 @@
 package session
 
 import (
+	"errors"
+	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 func TestSpread(t *testing.T) {
@@ -44,4 +48,30 @@ func TestExamine(t *testing.T) {
 			t.Errorf("%q: found %q", want, d.Findings)
 		}
 	}
+}
+
+// TestDiagnoseAlone: beside a running study, the diagnosis would be of the study.
+func TestDiagnoseAlone(t *testing.T) {
+	se := &Session{Out: io.Discard, Err: io.Discard, Store: filepath.Join(t.TempDir(), "isobar.db")}
+	unlock, err := store.Lock(se.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := se.Diagnose(t.Context(), 6); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("beside a run: %v", err)
+	}
+	unlock()
+	mine, err := se.alone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Lock(se.Store); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("a run beside the diagnosis: %v", err)
+	}
+	mine()
+	se.Store = filepath.Join(t.TempDir(), "missing", "isobar.db")
+	if mine, err = se.alone(); err != nil {
+		t.Fatalf("without a store: %v", err)
+	}
+	mine()
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/isobar-go/isobar/internal/base/loopback"
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
@@ -29,7 +31,7 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request, next http.Handler
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "isobar ui: only GET and HEAD are allowed; this server is read-only", http.StatusMethodNotAllowed)
-	case s.config.Token == "" && !loopbackName(r.Host):
+	case s.config.Token == "" && !loopback.Is(r.Host): // of any port, as behind ssh -L
 		http.Error(w, fmt.Sprintf("isobar ui: this server serves this machine, not the host %q; use localhost or the "+
 			"printed address", r.Host), http.StatusForbidden)
 	case foreign(r):
@@ -41,20 +43,6 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request, next http.Handler
 	default:
 		next.ServeHTTP(w, r)
 	}
-}
-
-// loopbackName reports whether a Host can only mean this machine. The port may
-// differ, as it does behind ssh -L.
-func loopbackName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return ip != nil && ip.IsLoopback()
 }
 
 // foreign reports whether a page of another origin makes the request. Following

@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/loopback"
 	"github.com/isobar-go/isobar/latency"
 )
 
@@ -73,11 +74,10 @@ type Result struct {
 }
 
 func (c Config) check() error {
-	host, _, err := net.SplitHostPort(c.Address)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		return fmt.Errorf("load: address %q: %w; want host:port", c.Address, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !loopback.Is(c.Address) {
 		return fmt.Errorf("load: address %q is not a loopback address; load must stay on this machine", c.Address)
 	}
 	switch {

@@ -83,7 +83,7 @@ func cached(ctx context.Context, build cell.Build, log io.Writer) (string, error
 	if err != nil {
 		return "", err
 	}
-	target := filepath.Join(cache, "isobar", "build", fmt.Sprintf("isobar-%s-%s", build, digest)+exeSuffix())
+	target := filepath.Join(cache, "isobar", "build", Binary(fmt.Sprintf("isobar-%s-%s", build, digest), runtime.GOOS))
 	if _, err := os.Stat(target); err == nil {
 		return target, nil
 	}
@@ -110,7 +110,7 @@ func cached(ctx context.Context, build cell.Build, log io.Writer) (string, error
 		return "", fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, strings.TrimSpace(output.String()))
 	}
 	// Renaming makes the binary appear whole, even if two labs build it at once.
-	if err := os.Rename(filepath.Join(work, "isobar"+exeSuffix()), target); err != nil {
+	if err := os.Rename(filepath.Join(work, Binary("isobar", runtime.GOOS)), target); err != nil {
 		return "", err
 	}
 	return target, nil
@@ -128,11 +128,12 @@ func Toolchain(env []string, build cell.Build) []string {
 	return env
 }
 
-func exeSuffix() string {
-	if runtime.GOOS == "windows" {
-		return ".exe"
+// Binary is the file name of a program on a system.
+func Binary(program, goos string) string {
+	if goos == "windows" {
+		return program + ".exe"
 	}
-	return ""
+	return program
 }
 
 // source returns the directory of the module that this binary was built from

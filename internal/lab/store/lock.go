@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// errLocked is what lockFile returns while another holds the lock.
-var errLocked = errors.New("locked")
+// ErrLocked is wrapped while another process holds the lock.
+var ErrLocked = errors.New("wait until it is done, or the two would disturb each other")
 
 // Lock takes the measuring lock of the store at path, so that two labs do not
 // disturb each other's figures. It does not wait: if another process holds the
@@ -25,15 +25,14 @@ func Lock(path string) (unlock func(), err error) {
 	}
 	if err := lockFile(f); err != nil {
 		defer f.Close()
-		if !errors.Is(err, errLocked) {
+		if !errors.Is(err, ErrLocked) {
 			return nil, fmt.Errorf("store: lock %s: %w", name, err)
 		}
 		holder := "another process"
 		if pid, err := io.ReadAll(io.LimitReader(f, 20)); err == nil && len(pid) > 0 {
 			holder = "process " + strings.TrimSpace(string(pid))
 		}
-		return nil, fmt.Errorf("store: lock %s: %s is measuring with this store: wait until it is done, or the two would "+
-			"disturb each other", name, holder)
+		return nil, fmt.Errorf("store: lock %s: %s is measuring with this store: %w", name, holder, ErrLocked)
 	}
 	err = f.Truncate(0)
 	if err == nil {

@@ -80,6 +80,7 @@ func TestServeParameters(t *testing.T) {
 		{"url", "https://127.0.0.1/", "want a URL"},
 		{"url", "http://10.0.0.1/", "loopback"},
 		{"url", "http://localhost:80/x?y=1", ""},
+		{"url", "http://app.localhost/", ""},
 		{"ready", "127.0.0.1", "host:port"},
 		{"ready", "127.0.0.1:80", ""},
 		{"ready", "http://127.0.0.1/healthz", ""},

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/loopback"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/load"
 )
@@ -58,7 +59,7 @@ func checkURL(s string) error {
 	if err != nil || u.Scheme != "http" || u.Host == "" {
 		return errors.New("want a URL such as http://127.0.0.1:8080/path")
 	}
-	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !loopback.Is(u.Host) {
 		return errors.New("want a loopback address: the server runs on this machine")
 	}
 	return nil

@@ -49,7 +49,7 @@ func (r *real) tasks(producer int, ts []Task) []eventloop.Task {
 	return b
 }
 
-// must panics if a submission was refused: after Close, or because it was nil.
+// must panics if the loop refused something: after Close, or because it was nil.
 func must(err error) {
 	if err != nil {
 		panic("ingress: " + err.Error())

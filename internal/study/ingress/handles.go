@@ -11,9 +11,9 @@ func init() {
 		}
 		h := &handles{real: r, producers: make([]*eventloop.Producer, c.Producers)}
 		for i := range h.producers {
-			if h.producers[i], err = r.loop.Producer(); err != nil {
-				return nil, err
-			}
+			p, err := r.loop.Producer()
+			must(err) // nobody else can have closed the loop
+			h.producers[i] = p
 		}
 		return h, nil
 	})
