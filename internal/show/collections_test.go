@@ -11,7 +11,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
-	"github.com/isobar-go/isobar/internal/show/showtest"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -19,7 +18,7 @@ import (
 func program(command string, gc cell.GC, n int) *stat.Group {
 	g := &stat.Group{Config: cell.Config{Workload: "exec", Command: []string{command}, GC: gc}}
 	g.Key = g.Config.Key()
-	g.Series = map[string]stat.Series{cell.WallTime: showtest.Series(cell.WallTime, 1, 1.2, 1.1), cell.RSSPeak: showtest.Series(cell.RSSPeak, 50<<20, 51<<20, 52<<20)}
+	g.Series = map[string]stat.Series{cell.WallTime: seriesOf(cell.WallTime, 1, 1.2, 1.1), cell.RSSPeak: seriesOf(cell.RSSPeak, 50<<20, 51<<20, 52<<20)}
 	for block := range 3 {
 		rec := &cell.Record{Cell: cell.Cell{Config: g.Config, Block: block}, Metrics: map[string]float64{cell.GCCycles: float64(n)}}
 		rec.Timeline = cell.Timeline{AtNs: []int64{0, 1e9}, HeapBytes: []int64{1 << 20, 4 << 20}}

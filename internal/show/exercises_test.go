@@ -10,7 +10,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/exercise"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
-	"github.com/isobar-go/isobar/internal/show/showtest"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -18,15 +17,15 @@ import (
 // of another workload does not.
 func TestExercisesAreExplained(t *testing.T) {
 	for _, workload := range []string{"exercises", "other"} {
-		g := showtest.Group(workload, "plain", cell.DefaultGC, 900)
+		g := groupOf(workload, "plain", cell.DefaultGC, 900)
 		g.Config.Params["exercise"] = "4"
 		g.Key = g.Config.Key()
 		a := &stat.Analysis{Groups: []*stat.Group{g}}
 		var shown, summary bytes.Buffer
-		if err := page.Write(&shown, page.Run{Meta: showtest.FixtureMeta()}, a); err != nil {
+		if err := page.Write(&shown, page.Run{Meta: fixtureMeta()}, a); err != nil {
 			t.Fatal(err)
 		}
-		if err := text.Summary(&summary, showtest.FixtureMeta(), a, text.Style{Width: 80}); err != nil {
+		if err := text.Summary(&summary, fixtureMeta(), a, text.Style{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		e, want := exercise.Explain(4), workload == "exercises"

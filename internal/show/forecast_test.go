@@ -9,7 +9,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/plot"
-	"github.com/isobar-go/isobar/internal/show/showtest"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -19,7 +18,7 @@ func TestForecast(t *testing.T) {
 		g := &stat.Group{Config: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: gc}}
 		g.Key = g.Config.Key()
 		g.Series = map[string]stat.Series{
-			cell.WallTime: showtest.Series(cell.WallTime, 1, 1.1, 1.2), cell.TotalCPU: showtest.Series(cell.TotalCPU, 2, 2, 2.1), cell.RSSPeak: showtest.Series(cell.RSSPeak, 50<<20, 51<<20, 52<<20),
+			cell.WallTime: seriesOf(cell.WallTime, 1, 1.1, 1.2), cell.TotalCPU: seriesOf(cell.TotalCPU, 2, 2, 2.1), cell.RSSPeak: seriesOf(cell.RSSPeak, 50<<20, 51<<20, 52<<20),
 		}
 		a.Groups = append(a.Groups, g)
 	}

@@ -2,23 +2,59 @@ package show_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
-	"github.com/isobar-go/isobar/internal/show/showtest"
+	"github.com/isobar-go/isobar/internal/show/plot"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 func TestHeatMap(t *testing.T) {
 	var shown bytes.Buffer
-	if err := page.Write(&shown, page.Run{Meta: text.Meta{Title: "scaling"}}, showtest.ScalingStudy(t, []string{"1", "2", "16"}, []string{"default", "off", "400"})); err != nil {
+	if err := page.Write(&shown, page.Run{Meta: text.Meta{Title: "scaling"}}, scalingStudy(t, []string{"1", "2", "16"}, []string{"default", "off", "400"})); err != nil {
 		t.Fatal(err)
 	}
 	got := shown.String()
 	for _, want := range []string{"Goroutines × GC setting", "profile=json throughput", "profile=trees for each goroutine", ">100</text>", ">11</text>", `class="heat-9"`, `class="heat-0"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// Columns are sorted by GOGC, whatever the order of the plan; off is last.
+func TestHeatColumns(t *testing.T) {
+	section := text.Sections(scalingStudy(t, []string{"1", "2"}, []string{"default", "off", "400"}))[0]
+	p := plot.HeatMap(section, "x")
+	if len(p.Panels) != 4 {
+		t.Fatalf("%d panels, want two maps and two of curves", len(p.Panels))
+	}
+	var columns []string
+	for _, row := range p.Table.Rows {
+		if row[0].Text == p.Table.Rows[0][0].Text && row[2].Text == "1" {
+			columns = append(columns, row[1].Text)
+		}
+	}
+	if !slices.Equal(columns, []string{"default", "400", "disabled"}) {
+		t.Errorf("columns %q", columns)
+	}
+	// Of the settings as planned, 400 comes third: two goroutines have three times the work.
+	if row := p.Table.Rows[3]; row[1].Text != "400" || row[2].Text != "2" || !strings.HasPrefix(row[6].Text, "100") {
+		t.Errorf("the best: %+v", row)
+	}
+	if each := strings.Count(string(p.Panels[1].SVG), "<path class=\"curve"); each != 3 {
+		t.Errorf("%d curves for 3 settings", each)
+	}
+}
+
+func TestNoHeatMap(t *testing.T) {
+	for _, a := range []*stat.Analysis{scalingStudy(t, []string{"1"}, []string{"default", "400"}),
+		scalingStudy(t, []string{"1", "2"}, []string{"default"})} {
+		if p := plot.HeatMap(text.Sections(a)[0], "x"); p != nil {
+			t.Errorf("a map of %d panels, though one factor does not vary", len(p.Panels))
 		}
 	}
 }

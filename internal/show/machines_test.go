@@ -9,7 +9,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
-	"github.com/isobar-go/isobar/internal/show/showtest"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -43,12 +42,12 @@ func TestMachinesInReports(t *testing.T) {
 	written := map[string]string{}
 	for name, write := range forms {
 		var buf bytes.Buffer
-		if err := write(&buf, showtest.FixtureMeta(), a); err != nil {
+		if err := write(&buf, fixtureMeta(), a); err != nil {
 			t.Fatal(name, err)
 		}
 		written[name] = buf.String()
 	}
-	showtest.Golden(t, "machines.golden", []byte(written["text.golden"]))
+	golden(t, "machines.golden", []byte(written["text.golden"]))
 	for name, wants := range map[string][]string{
 		"summary.golden":      {"2 machines measured, each block on one of them", "fast: linux/amd64, CPU of fast, 4 CPUs, 18 cells"},
 		"compare.golden":      {"By machine", "machines disagree", "1 better, machines disagree about 1"},
@@ -91,7 +90,7 @@ func TestOneMachineOfAFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := page.New(page.Run{Meta: showtest.FixtureMeta()}, a, page.View{})
+	p := page.New(page.Run{Meta: fixtureMeta()}, a, page.View{})
 	if p.Machines != nil || len(p.Fingerprint) == 0 || p.Fingerprint[0].Value != "its CPU" {
 		t.Errorf("%+v, %+v", p.Machines, p.Fingerprint)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/plot"
-	"github.com/isobar-go/isobar/internal/show/showtest"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -46,10 +45,10 @@ func TestGolden(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			var buf bytes.Buffer
-			if err := write(&buf, showtest.FixtureMeta(), showtest.Fixture()); err != nil {
+			if err := write(&buf, fixtureMeta(), fixture()); err != nil {
 				t.Fatal(err)
 			}
-			showtest.Golden(t, name, buf.Bytes())
+			golden(t, name, buf.Bytes())
 		})
 	}
 }
@@ -65,12 +64,12 @@ func TestOdd(t *testing.T) {
 		"all failed":   {Groups: []*stat.Group{{Key: "k", Failures: []*cell.Record{{}, {Err: &cell.Failure{Kind: cell.FailCrash, Message: "x"}}}}}},
 	}
 	for name, v := range values {
-		a := showtest.Fixture()
+		a := fixture()
 		for _, g := range a.Groups {
 			for metric := range g.Series {
-				g.Series[metric] = showtest.Series(metric, v)
+				g.Series[metric] = seriesOf(metric, v)
 			}
-			g.Series[cell.OpTime] = showtest.Series(cell.OpTime, v, v, 1, v, v, v, v)
+			g.Series[cell.OpTime] = seriesOf(cell.OpTime, v, v, 1, v, v, v, v)
 			g.Buckets[cell.HistPause] = cell.Buckets{Lower: []float64{v, v, 0}, Upper: []float64{v, 1, v}, Count: []uint64{1, 1 << 63}}
 			g.Records[0].Timeline = cell.Timeline{AtNs: []int64{-5, 9e18}, HeapBytes: []int64{-1, 9e18}, GoalBytes: []int64{1}}
 			g.Records[0].Noise = cell.Noise{Steal: v, CPUPressure: v}
@@ -103,7 +102,7 @@ func TestOdd(t *testing.T) {
 // not closed in order.
 func TestHTMLStandsAlone(t *testing.T) {
 	var buf bytes.Buffer
-	if err := page.Write(&buf, page.Run{Meta: showtest.FixtureMeta()}, showtest.Fixture()); err != nil {
+	if err := page.Write(&buf, page.Run{Meta: fixtureMeta()}, fixture()); err != nil {
 		t.Fatal(err)
 	}
 	page := buf.String()
@@ -138,7 +137,7 @@ func TestHTMLStandsAlone(t *testing.T) {
 func TestTextFitsItsWidth(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 120} {
 		var buf bytes.Buffer
-		if err := text.Report(&buf, showtest.FixtureMeta(), showtest.Fixture(), text.Style{Width: width}); err != nil {
+		if err := text.Report(&buf, fixtureMeta(), fixture(), text.Style{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		for _, line := range strings.Split(buf.String(), "\n") {
@@ -150,14 +149,14 @@ func TestTextFitsItsWidth(t *testing.T) {
 }
 
 func TestSummaryIsOneScreen(t *testing.T) {
-	a := showtest.Fixture()
+	a := fixture()
 	for i := range 40 {
-		a.Groups = append(a.Groups, showtest.Group("many", strings.Repeat("x", i+1), cell.DefaultGC, 100))
+		a.Groups = append(a.Groups, groupOf("many", strings.Repeat("x", i+1), cell.DefaultGC, 100))
 		a.Findings = append(a.Findings, "one more")
 		a.Warnings = append(a.Warnings, stat.CountedWarning{Warning: cell.Warning{Code: "c", Text: "one more"}})
 	}
 	var buf bytes.Buffer
-	if err := text.Summary(&buf, showtest.FixtureMeta(), a, text.Style{Width: 100}); err != nil {
+	if err := text.Summary(&buf, fixtureMeta(), a, text.Style{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(buf.String(), "\n"); n > 55 {
@@ -178,7 +177,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestWriteErrors(t *testing.T) {
 	for form, write := range forms {
-		if err := write(brokenWriter{}, showtest.FixtureMeta(), showtest.Fixture()); !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "report: ") {
+		if err := write(brokenWriter{}, fixtureMeta(), fixture()); !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "report: ") {
 			t.Errorf("%s: %v", form, err)
 		}
 	}
@@ -208,7 +207,7 @@ func TestMissingCellsAreSaidOnce(t *testing.T) {
 // TestNoiseTable holds that the table of the noise over a run has the units of
 // its panels.
 func TestNoiseTable(t *testing.T) {
-	p := plot.Noise(showtest.Fixture())
+	p := plot.Noise(fixture())
 	if got, want := p.Table.Head, []string{"Cells from", "CPU steal", "other processes"}; !slices.Equal(got, want) {
 		t.Fatalf("columns %v, want %v", got, want)
 	}

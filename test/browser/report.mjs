@@ -1,5 +1,5 @@
 // Checks the report in Chromium: what is loaded, what is shown, and whether
-// everybody can use it. Pages come from internal/show/sample.
+// everybody can use it. Pages come from the tests of internal/show.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -40,7 +40,7 @@ fi
 
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-(cd ../.. && "${GO:-go}" build -o "$pages/" ./cmd/isobar ./internal/show/sample)
+(cd ../.. && "${GO:-go}" build -o "$pages/" ./cmd/isobar && "${GO:-go}" test -c -vet=off -ldflags=-w -o "$pages/sample" ./internal/show)
 for kind in study hostile empty failed tune; do
 	"$pages/sample" -kind "$kind" "$pages/$kind.html"
 done

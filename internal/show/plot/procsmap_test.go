@@ -1,93 +1,22 @@
 package plot
 
 import (
-	"bytes"
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/lab/stat"
-	"github.com/isobar-go/isobar/internal/show/showtest"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// tunedProgram is what tune measured of a made-up program: two settings with
-// its own GOMAXPROCS and one with 1; and what a model predicts for four
-// settings with each.
-func tunedProgram() (*stat.Analysis, *ProcsMap) {
-	a := &stat.Analysis{}
-	add := func(gc cell.GC, procs int, wall float64) {
-		g := &stat.Group{Config: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: gc, GOMAXPROCS: procs}}
-		g.Key = g.Config.Key()
-		g.Series = map[string]stat.Series{
-			cell.WallTime: showtest.Series(cell.WallTime, wall, 1.1*wall, 1.2*wall), cell.TotalCPU: showtest.Series(cell.TotalCPU, 2, 2, 2.1), cell.RSSPeak: showtest.Series(cell.RSSPeak, 50<<20, 51<<20),
-		}
-		a.Groups = append(a.Groups, g)
+// TestHeatRises: where more is better, half of the best is half; rows without GOMAXPROCS are
+// last.
+func TestHeatRises(t *testing.T) {
+	h := &heat{axis: gomaxprocs, MapFigure: MapFigure{cell.RSSPeak, true}, cells: map[int]map[string]heatCell{}}
+	for _, procs := range []int{0, 1} {
+		h.add(procs, cell.DefaultGC, heatCell{Figure: text.Figure{Median: 50 << 20}})
 	}
-	add(cell.DefaultGC, 0, 1)
-	add(cell.GC{Percent: 400}, 0, 0.8)
-	add(cell.GC{Percent: 400}, 1, 1.6)
-	m := &ProcsMap{Figures: []MapFigure{{cell.WallTime, false}, {cell.TotalCPU, false}}}
-	for i, procs := range []int{0, 1} {
-		for k, gc := range []cell.GC{cell.DefaultGC, {Percent: 200}, {Percent: 400}, {Percent: -1}} {
-			wall := float64(i+1) * []float64{1.3, 1, 0.7, 0.75}[k]
-			m.Forecasts = append(m.Forecasts, Forecast{GC: gc, Procs: procs, Wall: [3]float64{wall, 0.9 * wall, 1.1 * wall}, CPU: [3]float64{2, 1.5, 2.5}, Unsure: k == 3})
-		}
-	}
-	return a, m
-}
-
-func TestProcsMap(t *testing.T) {
-	a, m := tunedProgram()
-	m.Hint, m.Command = "More with:", "isobar tune --gomaxprocs 2 -- 'a b'"
-	p := Procs(text.Sections(a)[0], "exec", m)
-	var b bytes.Buffer
-	fmt.Fprintln(&b, strings.Join(p.Table.Head, " | "))
-	for _, row := range p.Table.Rows {
-		var cells []string
-		for _, c := range row {
-			cells = append(cells, c.Text)
-		}
-		fmt.Fprintln(&b, strings.Join(cells, " | "))
-	}
-	for _, panel := range p.Panels {
-		fmt.Fprintln(&b, panel.Title)
-		fmt.Fprintln(&b, strings.ReplaceAll(string(panel.SVG), "><", ">\n<"))
-	}
-	showtest.Golden(t, "procsmap.golden", b.Bytes())
-	if n := strings.Count(string(p.Panels[0].SVG), `class="heat-measured"`); n != 3 {
-		t.Errorf("%d cells are marked as measured, want 3", n)
-	}
-}
-
-// TestProcsMapOfOneRow shows the map for one value of GOMAXPROCS, on request; a
-// run of the lab needs two.
-func TestProcsMapOfOneRow(t *testing.T) {
-	a, m := tunedProgram()
-	a.Groups = a.Groups[:2]
-	m.Forecasts = m.Forecasts[:4]
-	s := text.Sections(a)[0]
-	if p := Procs(s, "exec", m); p == nil || len(p.Panels) != 2 || len(p.Table.Rows) != 8 {
-		t.Errorf("a map of one row: %+v", p)
-	}
-	if p := Procs(s, "exec", nil); p != nil {
-		t.Errorf("a map of %d panels, though GOMAXPROCS does not vary", len(p.Panels))
-	}
-}
-
-// TestProcsMapOfTheLab is the map of a run with both factors, all of it
-// measured.
-func TestProcsMapOfTheLab(t *testing.T) {
-	a, _ := tunedProgram()
-	p := Procs(text.Sections(a)[0], "exec", nil)
-	if p == nil || len(p.Panels) != 1 || len(p.Legend) > 0 || strings.Contains(string(p.Panels[0].SVG), "heat-measured") || len(p.Table.Rows) != 3 {
-		t.Fatalf("%+v", p)
-	}
-	rises := heatsOf(text.Sections(a)[0], gomaxprocs, MapFigure{cell.RSSPeak, true})[0]
-	if !slices.Equal(rises.values, []int{1, 0}) || rises.share(rises.best/2) != 0.5 {
-		t.Errorf("rows %v, half of the best has share %v", rises.values, rises.share(rises.best/2))
+	if !slices.Equal(h.values, []int{1, 0}) || h.share(h.best/2) != 0.5 {
+		t.Errorf("rows %v, half of the best has share %v", h.values, h.share(h.best/2))
 	}
 }
 

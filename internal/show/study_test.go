@@ -1,4 +1,4 @@
-package main
+package show_test
 
 import (
 	"maps"

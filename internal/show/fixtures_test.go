@@ -1,6 +1,4 @@
-// Package showtest holds what the tests of the pages share: records to show,
-// and comparison with recorded output.
-package showtest
+package show_test
 
 import (
 	"bytes"
@@ -17,7 +15,7 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-func FixtureMeta() text.Meta {
+func fixtureMeta() text.Meta {
 	return text.Meta{
 		RunID: 3, Title: "golden", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Args: []string{"lab", "run"},
 		Version: "v1.2.3",
@@ -26,7 +24,7 @@ func FixtureMeta() text.Meta {
 	}
 }
 
-func Series(metric string, values ...float64) stat.Series {
+func seriesOf(metric string, values ...float64) stat.Series {
 	s := stat.Series{Metric: metric, Values: values}
 	for i := range values {
 		s.Blocks = append(s.Blocks, i)
@@ -34,17 +32,17 @@ func Series(metric string, values ...float64) stat.Series {
 	return s
 }
 
-// Group makes a configuration with six repetitions and known figures.
-func Group(workload, strategy string, gc cell.GC, ns float64) *stat.Group {
+// groupOf makes a configuration with six repetitions and known figures.
+func groupOf(workload, strategy string, gc cell.GC, ns float64) *stat.Group {
 	g := &stat.Group{Config: cell.Config{Workload: workload,
 		Params: map[string]string{"size": "1024", "strategy": strategy}, GC: gc}}
 	g.Key = g.Config.Key()
 	g.Series = map[string]stat.Series{
-		cell.OpTime:          Series(cell.OpTime, ns-2, ns-1, ns, ns, ns+1, ns+3),
-		cell.Throughput:      Series(cell.Throughput, 1e9/ns, 1e9/ns, 1e9/ns, 1e9/ns),
-		cell.RSSPeak:         Series(cell.RSSPeak, 30<<20, 31<<20),
-		cell.GCCPUShare:      Series(cell.GCCPUShare, 0.2),
-		"/own/thing:widgets": Series("/own/thing:widgets", 12, 12, 13, 14, 15, 90),
+		cell.OpTime:          seriesOf(cell.OpTime, ns-2, ns-1, ns, ns, ns+1, ns+3),
+		cell.Throughput:      seriesOf(cell.Throughput, 1e9/ns, 1e9/ns, 1e9/ns, 1e9/ns),
+		cell.RSSPeak:         seriesOf(cell.RSSPeak, 30<<20, 31<<20),
+		cell.GCCPUShare:      seriesOf(cell.GCCPUShare, 0.2),
+		"/own/thing:widgets": seriesOf("/own/thing:widgets", 12, 12, 13, 14, 15, 90),
 	}
 	var h latency.Histogram
 	for i := range 2000 {
@@ -53,7 +51,7 @@ func Group(workload, strategy string, gc cell.GC, ns float64) *stat.Group {
 	g.Latency = map[string]*latency.Histogram{cell.HistService: &h}
 	for _, q := range stat.Quantiles {
 		metric := stat.LatencyMetric(cell.HistService, q.Name)
-		g.Series[metric] = Series(metric, float64(h.Quantile(q.Q)))
+		g.Series[metric] = seriesOf(metric, float64(h.Quantile(q.Q)))
 	}
 	g.Buckets = map[string]cell.Buckets{cell.HistPause: {Lower: []float64{0, 1e-5, 2e-5},
 		Upper: []float64{1e-6, 2e-5, 4e-5}, Count: []uint64{1, 40, 9}}}
@@ -68,10 +66,10 @@ func Group(workload, strategy string, gc cell.GC, ns float64) *stat.Group {
 	return g
 }
 
-func Fixture() *stat.Analysis {
-	base, pooled := Group("strategies", "plain", cell.DefaultGC, 900), Group("strategies", "syncpool", cell.DefaultGC, 500)
-	off, pooledOff := Group("strategies", "plain", cell.DisabledGC, 940),
-		Group("strategies", "syncpool", cell.DisabledGC, 498)
+func fixture() *stat.Analysis {
+	base, pooled := groupOf("strategies", "plain", cell.DefaultGC, 900), groupOf("strategies", "syncpool", cell.DefaultGC, 500)
+	off, pooledOff := groupOf("strategies", "plain", cell.DisabledGC, 940),
+		groupOf("strategies", "syncpool", cell.DisabledGC, 498)
 	off.Failures = []*cell.Record{{Cell: cell.Cell{Config: off.Config, Block: 4},
 		Err: &cell.Failure{Kind: cell.FailMemory, Message: "2.1 GiB"}}}
 	compare := func(b *stat.Group, metric string, ratio float64, v stat.Verdict) stat.Comparison {
@@ -85,7 +83,7 @@ func Fixture() *stat.Analysis {
 	floor.B += "/twin=aa"
 	return &stat.Analysis{
 		Groups: []*stat.Group{base, pooled, off, pooledOff,
-			Group("single", "plain", cell.GC{Percent: 50, LimitBytes: 1 << 30}, 12)},
+			groupOf("single", "plain", cell.GC{Percent: 50, LimitBytes: 1 << 30}, 12)},
 		Comparisons: []stat.Comparison{
 			compare(pooled, cell.OpTime, 0.5556, stat.Better), undecided, compare(off, cell.RSSPeak, 4.1, stat.Worse),
 			compare(pooledOff, cell.OpTime, 0.553, stat.Better),
@@ -101,9 +99,9 @@ func Fixture() *stat.Analysis {
 	}
 }
 
-// ScalingStudy is a made-up study: throughput of two profiles, doubled by
+// scalingStudy is a made-up study: throughput of two profiles, doubled by
 // GOGC=400.
-func ScalingStudy(t *testing.T, goroutines, gcs []string) *stat.Analysis {
+func scalingStudy(t *testing.T, goroutines, gcs []string) *stat.Analysis {
 	t.Helper()
 	var cells []cell.Cell
 	var records []*cell.Record
@@ -134,7 +132,7 @@ func ScalingStudy(t *testing.T, goroutines, gcs []string) *stat.Analysis {
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func Golden(t *testing.T, name string, got []byte) {
+func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
