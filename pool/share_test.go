@@ -81,6 +81,30 @@ func TestAgingPoolsStayShared(t *testing.T) {
 	}
 }
 
+// A Get of a Retaining pool leaves fewer objects than Ps in their bins, one of a
+// Bounded pool none.
+func TestFewObjectsStayUnshared(t *testing.T) {
+	if invariant.Race {
+		t.Skip("race builds always share bins")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, cfg := range []Config[owned]{{Kind: Retaining}, {Kind: Bounded, Limit: 100}} {
+		p := New(cfg)
+		p.stock.bins = make([]bin[owned], 4)
+		for idle := 1; idle <= 4; idle++ {
+			shares := cfg.Kind == Bounded || idle == 4
+			p.stock.bins[1+idle%3].push(new(owned), p.stock.depth, false)
+			p.Get()
+			if s := p.Stats(); (s.Shares == 1) != shares || p.stock.shared.Load() != shares {
+				t.Errorf("kind %d, Get beside %d objects in other bins: shared %v, %+v", cfg.Kind, idle, p.stock.shared.Load(), s)
+			}
+			if cfg.Kind == Bounded {
+				break
+			}
+		}
+	}
+}
+
 // TestSharingAndUnsharing makes the bins change all the time, under goroutines
 // that take from their own and from each other's. An owner that a stop of the world
 // does not end would hand an object out twice, and a Put that is not seen would
@@ -90,7 +114,6 @@ func TestSharingAndUnsharing(t *testing.T) {
 	for _, cfg := range []Config[owned]{{Kind: Bounded, Limit: 2}, {Kind: Retaining, MaxIdle: 64}} {
 		const workers, rounds, enough = 4, 20000, 300
 		p := New(cfg)
-		p.stock.bins = append(p.stock.bins, make([]bin[owned], 4)...) // for four Ps at least
 		var wg sync.WaitGroup
 		var ended atomic.Bool
 		for range workers {
@@ -113,6 +136,9 @@ func TestSharingAndUnsharing(t *testing.T) {
 			})
 		}
 		for n := uint64(0); n < enough && !invariant.Enabled; runtime.Gosched() {
+			if cfg.Kind == Retaining {
+				p.stock.age() // Get seldom shares its bins
+			}
 			p.stock.mu.Lock()
 			n = p.stock.shares
 			p.stock.period.Store(2)

@@ -127,13 +127,18 @@ func (s *stock[T]) refill(pid int) *T {
 }
 
 // find takes an object from the depot or any bin, starting at the given one.
-// The caller holds mu.
+// Without a limit it leaves fewer objects than Ps in unshared bins. The caller
+// holds mu.
 func (s *stock[T]) find(from int) *T {
 	var one [1]*T
 	if s.take(one[:]) > 0 {
 		return one[0]
 	}
-	if s.queue.Len() == 0 && s.binned() == 0 {
+	fewest := 1
+	if s.limit == 0 && !s.shared.Load() {
+		fewest = len(s.bins) // each P may have one: making it costs less than stopping the world
+	}
+	if s.queue.Len() == 0 && s.binned() < fewest {
 		return nil
 	}
 	s.share()

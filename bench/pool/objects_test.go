@@ -54,6 +54,9 @@ func isobar(cfg pool.Config[object]) func(b *testing.B, burst int) {
 			}
 			runtime.KeepAlive(&held)
 		})
+		if cfg.Kind != pool.Cached {
+			b.ReportMetric(float64(p.Stats().Shares), "shares")
+		}
 	}
 }
 
