@@ -143,17 +143,13 @@ func (a *accounts) anonymous(m *target.Resident) error {
 	case strings.HasPrefix(m.File, "[anon: Go:"):
 		class = structures
 	}
-	heap, page := strings.HasPrefix(m.File, "[anon: Go: heap") || a.overlapsArena(m), uint64(target.PageBytes)
+	heap := strings.HasPrefix(m.File, "[anon: Go: heap") || a.overlapsArena(m)
 	if class == wholeHeap || !heap && (class != other || !a.near(m.Start, m.End)) {
 		a.sum.add(class, m.RSS, 0)
 		if class == other {
 			a.sum[class].parts[stretch(m.Start, m.End)] = m.RSS
 		}
 		return nil
-	}
-	rest := freeSpans
-	if !heap {
-		rest = other
 	}
 	var addrs, own []uint64
 	err := a.p.Pages(m.Start, m.End, func(addr uint64, alone bool) {
@@ -165,11 +161,18 @@ func (a *accounts) anonymous(m *target.Resident) error {
 	if uint64(len(own))*target.PageBytes == m.RSS { // the others are the page of zeros, some by our reading
 		addrs = own
 	}
-	if n := uint64(len(addrs)); n*target.PageBytes > m.RSS { // which are of zeros is not known
-		page = m.RSS / n
+	// Pages may have come or gone since m was read, and which are of zeros may not be
+	// known: those found share what is resident, but for pages that the heap gave back.
+	n, total := uint64(len(addrs)), m.RSS
+	if heap {
+		total = min(total, n*target.PageBytes)
 	}
 	var unknown, first, end uint64 // pages of no structure that is known
-	for _, addr := range addrs {
+	for i, addr := range addrs {
+		page := total / n
+		if uint64(i) < total%n {
+			page++
+		}
 		switch s := a.im.Span(addr); {
 		case s != nil:
 			a.pages[s] += page
@@ -190,7 +193,12 @@ func (a *accounts) anonymous(m *target.Resident) error {
 		a.sum.add(other, unknown, 0)
 		a.sum[other].parts[stretch(first, end)] = unknown
 	}
-	a.sum.add(rest, m.RSS-page*uint64(len(addrs)), 0) // what came meanwhile
+	switch {
+	case heap:
+		a.sum.add(freeSpans, m.RSS-total, 0)
+	case n == 0:
+		a.sum.add(other, m.RSS, 0)
+	}
 	return err
 }
 

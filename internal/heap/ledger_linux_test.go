@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/isobar-go/isobar/internal/base/cgroup"
+	"github.com/isobar-go/isobar/internal/heap/image"
+	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
 const (
@@ -131,6 +134,40 @@ func TestRuntimeHasNames(t *testing.T) {
 		for _, l := range r.Ledger.Lines {
 			if l.Class == otherMaps {
 				t.Errorf("%s: %d bytes without a name: %v", plant, l.Bytes, l.Parts)
+			}
+		}
+	}
+}
+
+// TestPagesComeAndGo: a mapping of the runtime's stays the runtime's, to the byte, when
+// the process maps or frees pages of it between the reading of its size and of its pages.
+func TestPagesComeAndGo(t *testing.T) {
+	const pages = 7
+	memory, err := unix.Mmap(-1, 0, pages*target.PageBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(memory)
+	for i := range pages {
+		memory[i*target.PageBytes] = 1
+	}
+	p, err := target.OpenProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	start := uint64(uintptr(unsafe.Pointer(&memory[0])))
+	m := target.Resident{Mapping: target.Mapping{Start: start, End: start + uint64(len(memory))}}
+	im := &image.Image{Runtime: []image.Extent{{Start: m.Start, End: m.End}}}
+	for _, before := range []uint64{pages - 1, pages, pages + 1} {
+		m.RSS = before * target.PageBytes
+		a := &accounts{p: p, im: im, sum: make(ledger)}
+		if err := a.anonymous(&m); err != nil {
+			t.Fatal(err)
+		}
+		for class, s := range a.sum {
+			if class != "runtime structures" || s.bytes != m.RSS {
+				t.Errorf("of %d bytes, %d are %s", m.RSS, s.bytes, class)
 			}
 		}
 	}
