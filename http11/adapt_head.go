@@ -53,6 +53,9 @@ func (w *adaptedWriter) writeHead() {
 		if strings.HasPrefix(name, http.TrailerPrefix) || slices.Contains(w.announce, name) {
 			continue
 		}
+		if len(w.frozen[name]) == 0 { // as a handler leaves out the server's Date
+			c.RemoveHeader(name)
+		}
 		for i, value := range w.frozen[name] {
 			value = strings.TrimSpace(cleanValue.Replace(value))
 			switch _, wrong := checkField(name, value); {

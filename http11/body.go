@@ -18,7 +18,9 @@ const (
 )
 
 // skipBytes is how much unread body the server reads after the handler. If more
-// is left, it closes the connection.
+// is left, it closes the connection. What is left of a chunked body is unknown
+// when the response says that the connection stays, which then holds for up to
+// lingerBytes.
 const skipBytes = 256 << 10
 
 // shareBytes is how much of a body the leader of a loop reads.
@@ -304,8 +306,12 @@ func (c *exchange) skipBody() bool {
 			return false
 		}
 	}
+	most := skipBytes
+	if c.r.head.chunked && !c.close {
+		most = lingerBytes
+	}
 	scratch := c.take(readRoom)
-	for n := 0; n <= skipBytes; {
+	for n := 0; n <= most; {
 		m, err := c.readBody(scratch)
 		n += m
 		if err == io.EOF {

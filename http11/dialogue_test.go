@@ -27,6 +27,8 @@ var dialogues = []dialogue{
 	{name: "HTTP/1.0 keep-alive", send: "GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /2 HTTP/1.0\r\n\r\n",
 		want: []string{"Connection: keep-alive\r\n", "Connection: close\r\n"}},
 	{name: "HEAD", send: "HEAD /1 HTTP/1.1\r\nHost: h\r\n\r\n", want: []string{"Content-Length: 25\r\n\r\n"}, never: "HEAD /1?"},
+	{name: "HEAD, no content written", send: "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n",
+		server: Server{Handler: HandlerFunc(func(c *Context) {})}, want: []string{"200 OK"}, never: "Content-Length"},
 	{name: "100-continue", send: "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n<wait>abc",
 		want: []string{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n", "\n\nabc"}},
 	{name: "100-continue with the body at hand", send: "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc", never: "100 Continue", want: []string{"\n\nabc"}},

@@ -17,6 +17,7 @@ type patient struct {
 	raw     syscall.RawConn
 	timeout time.Duration
 	fixed   atomic.Bool // the deadline is the handler's, or has passed on purpose
+	failed  error       // of the last write
 }
 
 func newPatient(nc net.Conn, timeout time.Duration) *patient {
@@ -34,7 +35,16 @@ func (p *patient) SetWriteDeadline(t time.Time) error {
 	return p.Conn.SetWriteDeadline(t)
 }
 
-func (p *patient) Write(b []byte) (int, error) {
+// Write writes nothing after a failure. TLS would close with an alert, which in
+// the middle of a record looks like a forged one.
+func (p *patient) Write(b []byte) (n int, err error) {
+	if p.failed == nil {
+		n, p.failed = p.write(b)
+	}
+	return n, p.failed
+}
+
+func (p *patient) write(b []byte) (int, error) {
 	done, left := 0, p.unsent()
 	for {
 		n, err := p.Conn.Write(b[done:])

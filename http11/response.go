@@ -337,7 +337,10 @@ func (c *exchange) withdrawHeader(name string) error {
 		return ErrHeadWritten
 	case knownID(name) == idContentLength:
 		c.declared = -1
-	case c.state == stateHead:
+	default:
+		if c.state == stateNone {
+			c.beginHead() // Date may be the one to remove
+		}
 		c.removeHeader(name)
 	}
 	return nil
@@ -406,6 +409,7 @@ func (c *exchange) appendFraming(n int64, streaming bool) {
 	c.close = c.close || c.tunnels() // only a hijacker can go on
 	switch {
 	case !c.mayHaveContent():
+	case c.head && n == 0 && c.declared < 0 && !streaming: // the handler may have left it out
 	case !streaming:
 		c.announced = n
 	case c.conn == nil: // net/http frames it

@@ -146,8 +146,15 @@ func (s *slowServer) readSlowly(t *testing.T, path string) bool {
 			}
 			steady = steady && time.Since(last) < slowTimeout/2
 		}
-		rest, err := io.Copy(io.Discard, resp.Body)
-		if got += rest; !steady {
+		for last := time.Now(); err == nil; last = time.Now() {
+			var n int64
+			n, err = io.CopyN(io.Discard, resp.Body, 32<<10)
+			got, steady = got+n, steady && time.Since(last) < slowTimeout/2
+		}
+		if err == io.EOF {
+			err = nil
+		}
+		if !steady {
 			return err == nil
 		}
 		if got != slowBytes || err != nil {
@@ -193,4 +200,30 @@ func TestReaderOfNothing(t *testing.T) {
 			t.Errorf("%s: %d time-outs, want 3", s.name, n)
 		}
 	}
+}
+
+// After a write has failed, nothing more is sent: TLS's alert in the middle of a
+// record would look like a forged record.
+func TestNoAlertAfterAFailedWrite(t *testing.T) {
+	cut := &cutConn{}
+	p := newPatient(cut, 0)
+	for range 2 {
+		if _, err := p.Write(make([]byte, 10)); err != io.ErrShortWrite {
+			t.Error(err)
+		}
+	}
+	if cut.writes != 1 {
+		t.Errorf("%d writes, want 1", cut.writes)
+	}
+}
+
+// A cutConn takes half of what is written.
+type cutConn struct {
+	net.Conn
+	writes int
+}
+
+func (c *cutConn) Write(b []byte) (int, error) {
+	c.writes++
+	return len(b) / 2, io.ErrShortWrite
 }

@@ -3,6 +3,7 @@ package http11
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -131,6 +132,33 @@ func TestAnswerBeforeTheEndOfABody(t *testing.T) {
 		}
 		if body, err := io.ReadAll(resp.Body); len(body) != 1000 || !resp.Close {
 			t.Errorf("HTTP/1.0: %+v, %d bytes, %v", resp, len(body), err)
+		}
+	})
+}
+
+// A connection that the response said stays open does stay, however much of a
+// chunked body is left: a client may have sent all of it.
+func TestRestOfAChunkedBody(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.WriteString(c.Path().String()) })})
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		nc.SetDeadline(time.Now().Add(20 * time.Second))
+		const size = 5 * skipBytes
+		go fmt.Fprintf(nc, "POST /1 HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"+
+			"GET /2 HTTP/1.1\r\nHost: h\r\n\r\n", size, strings.Repeat("x", size))
+		r := bufio.NewReader(nc)
+		for _, want := range []string{"/1", "/2"} {
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(resp.Body); string(got) != want || resp.Close {
+				t.Errorf("%q, %v, want %s: %+v", got, err, want, resp)
+			}
 		}
 	})
 }
