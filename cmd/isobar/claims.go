@@ -190,8 +190,11 @@ func (a *app) printLedger(ledger *text.Ledger, asJSON bool) error {
 
 // writePage writes a file atomically: it is complete or absent.
 func writePage(path string, write func(io.Writer) error) error {
+	if err := atomicfile.Check(path); err != nil {
+		return fmt.Errorf("%w: choose another place", err)
+	}
 	if err := atomicfile.Write(path, 0o644, write); err != nil {
-		return fmt.Errorf("%s: %w: choose another place", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

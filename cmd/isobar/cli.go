@@ -124,7 +124,25 @@ and memory strategies relieve it.
 		"the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
 	root.AddCommand(a.adviseCommand(), a.claimsCommand(), a.labCommand(), a.tuneCommand(), a.watchCommand(),
 		a.heapCommand(), a.traceCommand(), a.doctorCommand(), a.uiCommand(), a.fleetCommand(), a.workerCommand())
+	sayArguments(root)
 	return root
+}
+
+// sayArguments makes every command that counts its arguments say which ones it takes, as
+// cobra says only how many.
+func sayArguments(cmd *cobra.Command) {
+	if rule := cmd.Args; rule != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := rule(cmd, args)
+			if wrong := new(session.Misuse); err == nil || errors.As(err, &wrong) {
+				return err
+			}
+			return usage(fmt.Errorf("arguments %q: want '%s'", args, cmd.UseLine()))
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		sayArguments(sub)
+	}
 }
 
 // naming is the rule of a command's arguments, with text for who breaks it.

@@ -17,13 +17,11 @@ how much equal runs differ; what else went on (steal, pressure, other processes)
 and what about the machine makes measurements unreliable (control-group limits,
 GOMAXPROCS against the quota, frequency governor, clock source). Exit status 3
 means that there are findings.`,
-		Args: func(cmd *cobra.Command, args []string) error {
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runs < 6 || runs > 1000 {
 				return usage(fmt.Errorf("doctor: --runs %d: want 6 to 1000", runs))
 			}
-			return usage(cobra.NoArgs(cmd, args))
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := a.Diagnose(cmd.Context(), runs)
 			if err != nil {
 				return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"time"
 
@@ -210,12 +209,8 @@ func (a *app) keepHeap(r *heap.Report, o *heapOptions) error {
 	if o.pprof == "" {
 		return nil
 	}
-	f, err := os.OpenFile(o.pprof, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	if err := atomicfile.Write(o.pprof, 0o600, r.WriteProfile); err != nil {
 		return fmt.Errorf("heap: --pprof: %w", err)
-	}
-	if err := errors.Join(r.WriteProfile(f), f.Close()); err != nil {
-		return fmt.Errorf("heap: --pprof %s: %w", o.pprof, err)
 	}
 	fmt.Fprintf(a.Err, "isobar: go tool pprof %s\n", o.pprof)
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -54,9 +55,10 @@ func (a *app) resume(ctx context.Context, id string, sweep *sweepOptions, output
 	return a.publish(m, output.json)
 }
 
-// publish prints the result of a run. Failed cells make it an error.
+// publish prints the result of a run. Failed cells make it an error, and a page that
+// could not be written.
 func (a *app) publish(m *session.Measured, asJSON bool) error {
-	if err := a.printMeasured(m, asJSON); err != nil {
+	if err := cmp.Or(a.printMeasured(m, asJSON), m.Unpaged); err != nil {
 		return err
 	}
 	if m.Failed > 0 {
@@ -75,7 +77,11 @@ func (a *app) printMeasured(m *session.Measured, asJSON bool) error {
 	if err := a.printSaid(m.Analysis); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "\nreport   %s\nall of it  isobar lab show %d\n", m.Page, m.Meta.RunID)
+	report := "report   " + m.Page + "\n"
+	if m.Unpaged != nil {
+		report = ""
+	}
+	_, err := fmt.Fprintf(a.Out, "\n%sall of it  isobar lab show %d\n", report, m.Meta.RunID)
 	return err
 }
 

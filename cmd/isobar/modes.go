@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"time"
 
@@ -23,6 +24,9 @@ the matrix of workloads and that of requirements, each cell with its figure; wit
 --of RUN from a run in the store.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if of != "" && markdown == "" {
+				return usage(errors.New("lab modes: --of RUN measures nothing: name a file with --markdown"))
+			}
 			if of == "" {
 				spec, err := opts.spec(modes.Studies())
 				if err != nil {

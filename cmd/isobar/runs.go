@@ -175,7 +175,7 @@ func (a *app) rmCommand() *cobra.Command {
 		Short: "Remove runs from the store, with all their samples and profiles",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, path, unlock, err := a.OpenForRun()
+			s, path, unlock, err := a.OpenForRun(true)
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,10 @@ slowest overlapped which phase of the collector, and what share would by chance.
 			}
 			defer in.Close()
 			r := bufio.NewReaderSize(in, 1<<20)
-			begin, _ := r.Peek(64 << 10) // Read shows an error
+			begin, err := r.Peek(64 << 10)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return fmt.Errorf("trace: %w", err)
+			}
 			line, err := phase.Read(r)
 			if log, _ := trace.ReadLines(bytes.NewReader(begin), io.Discard); err != nil && len(log.Cycles) > 0 {
 				err = errors.New("not an execution trace but a log with gctrace lines: read it with isobar watch")

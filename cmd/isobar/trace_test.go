@@ -171,7 +171,7 @@ func TestTraceRefuses(t *testing.T) {
 	}{
 		{[]string{"trace", gclog}, exitFailure, "read it with isobar watch"},
 		{[]string{"trace"}, exitUsage, "name one file or URL"},
-		{[]string{"trace", name}, exitFailure, "want a trace of Go 1.22 or later"},
+		{[]string{"trace", name}, exitFailure, "no execution trace of Go 1.22 or later"},
 		{[]string{"trace", name + "x"}, exitFailure, "no such file"},
 		{[]string{"trace", srv.URL}, exitFailure, "404"},
 		{[]string{"trace", "http://127.0.0.1:1/"}, exitFailure, "is the program running"},

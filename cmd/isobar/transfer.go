@@ -123,7 +123,7 @@ trace' (trace). Arguments after -- are passed on, for example
 				return err
 			}
 			if out != "" {
-				return os.WriteFile(out, data, 0o644)
+				return writePage(out, func(w io.Writer) error { _, err := w.Write(data); return err })
 			}
 			return a.openProfile(cmd, kind, data, args[2:])
 		},
@@ -194,6 +194,9 @@ func (a *app) ticksCommand() *cobra.Command {
 			name := args[0]
 			if name == "-" {
 				name = ""
+			}
+			if err := cfg.Check(); err != nil {
+				return usage(err)
 			}
 			cfg.Gzip = strings.HasSuffix(name, ".gz")
 			return a.toFile(name, func(w io.Writer) error { return tick.Generate(w, cfg) })

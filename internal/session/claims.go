@@ -24,7 +24,7 @@ import (
 // stretches of time, because any one stretch may be unusual.
 func (se *Session) RunClaims(ctx context.Context, claims []*claim.Claim, size claim.Size, resume bool) error {
 	begun := time.Now()
-	s, _, unlock, err := se.OpenForRun()
+	s, _, unlock, err := se.OpenForRun(false)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type Measurement struct {
 type Measured struct {
 	Failed   int // cells that failed this time
 	Page     string
+	Unpaged  error // why there is no page, nil if there is
 	Meta     text.Meta
 	Analysis *stat.Analysis
 }
@@ -41,7 +42,7 @@ func (se *Session) Measure(ctx context.Context, m Measurement) (*Measured, error
 	if err := CheckReport(m.Page); err != nil {
 		return nil, err
 	}
-	s, path, unlock, err := se.OpenForRun()
+	s, path, unlock, err := se.OpenForRun(false)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (se *Session) Resume(ctx context.Context, runID string, by *Fleet, page str
 	if err := CheckReport(page); err != nil {
 		return nil, err
 	}
-	s, path, unlock, err := se.OpenForRun()
+	s, path, unlock, err := se.OpenForRun(true)
 	if err != nil {
 		return nil, err
 	}
@@ -140,10 +141,8 @@ func (se *Session) finish(execute execution, s *store.Store, id int64, file stri
 	if err != nil {
 		return nil, err
 	}
-	if err := WriteReport(file, run.Run, analysis); err != nil {
-		return nil, err
-	}
-	return &Measured{Failed: failed, Page: file, Meta: run.Meta, Analysis: analysis}, nil
+	return &Measured{Failed: failed, Page: file, Unpaged: WriteReport(file, run.Run, analysis), Meta: run.Meta,
+		Analysis: analysis}, nil
 }
 
 // execute runs the pending cells in the order of the plan. It stores each

@@ -20,8 +20,15 @@ func (se *Session) Open() (s *store.Store, path string, err error) {
 	return s, path, err
 }
 
-// OpenForRun opens the store and takes the lock that prevents two runs at once.
-func (se *Session) OpenForRun() (s *store.Store, path string, unlock func(), err error) {
+// OpenForRun opens the store and takes the lock that prevents two runs at once. It
+// creates no store for who resumes a run, or changes one.
+func (se *Session) OpenForRun(existing bool) (s *store.Store, path string, unlock func(), err error) {
+	if existing {
+		if s, err = se.OpenForReading(); err != nil {
+			return nil, "", nil, err
+		}
+		s.Close()
+	}
 	if s, path, err = se.Open(); err != nil {
 		return nil, "", nil, err
 	}

@@ -50,7 +50,7 @@ type TuneRun struct {
 }
 
 func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (*TuneLog, error) {
-	s, path, unlock, err := se.OpenForRun()
+	s, path, unlock, err := se.OpenForRun(o.Resume)
 	if err != nil {
 		return nil, err
 	}

@@ -87,6 +87,9 @@ func Bytes(name string, perm os.FileMode, data []byte) error {
 // left.
 func Stage(name string, perm os.FileMode, write func(io.Writer) error) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), Prefix+"*")
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		failed.Path = name // nobody knows the staged file's name
+	}
 	if err != nil {
 		return "", err
 	}

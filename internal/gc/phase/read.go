@@ -35,7 +35,7 @@ const maxOps = 4 << 20
 func Read(r io.Reader) (*Timeline, error) {
 	in, err := exptrace.NewReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("phase: %w; want a trace of Go 1.22 or later", err)
+		return nil, fmt.Errorf("phase: no execution trace of Go 1.22 or later: %w", err)
 	}
 	d := decoder{
 		line: &Timeline{Ops: map[string][]Op{}}, workers: map[exptrace.GoID]*worker{}, assists: map[exptrace.GoID]bool{},

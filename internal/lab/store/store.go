@@ -89,7 +89,7 @@ func OpenReadOnly(path string) (*Store, error) {
 		return nil, err
 	}
 	version, err := s.version(context.Background())
-	if isCode(err, codeCantOpen) && !hasWAL(path) {
+	if (isCode(err, codeCantOpen) || isCode(err, codeReadOnly)) && !hasWAL(path) {
 		// Readers of a write-ahead log share memory in a file beside it. If that file
 		// cannot be created, there is no writer either, and no log to miss.
 		s.db.Close()

@@ -98,14 +98,9 @@ type GenerateConfig struct {
 // Generate writes a file of random ticks. Equal configurations give equal
 // ticks, and without Gzip equal bytes.
 func Generate(w io.Writer, config GenerateConfig) error {
-	walk, err := NewWalk(config.Symbols, config.Rate, config.Seed)
+	walk, err := config.walk()
 	if err != nil {
 		return err
-	}
-	const century = 100 * 365 * 86400
-	if config.Ticks < 0 || float64(config.Ticks)/config.Rate > century {
-		return fmt.Errorf("tick: generate: %d ticks at %v a second: want 0 or more, spanning less than a century",
-			config.Ticks, config.Rate)
 	}
 	if !config.Gzip {
 		return generate(w, walk, config.Ticks)
@@ -118,6 +113,22 @@ func Generate(w io.Writer, config GenerateConfig) error {
 		return fmt.Errorf("tick: generate: %w", err)
 	}
 	return nil
+}
+
+// Check returns the error that Generate would begin with.
+func (c GenerateConfig) Check() error {
+	_, err := c.walk()
+	return err
+}
+
+func (c GenerateConfig) walk() (*Walk, error) {
+	w, err := NewWalk(c.Symbols, c.Rate, c.Seed)
+	const century = 100 * 365 * 86400
+	if err == nil && (c.Ticks < 0 || float64(c.Ticks)/c.Rate > century) {
+		err = fmt.Errorf("tick: generate: %d ticks at %v a second: want 0 or more, spanning less than a century",
+			c.Ticks, c.Rate)
+	}
+	return w, err
 }
 
 func generate(w io.Writer, walk *Walk, n int64) error {
