@@ -73,7 +73,8 @@ type Explained struct {
 
 	totals, saved Totals
 	seen          float64 // the part whose lifetime was measured
-	inlined       bool    // somewhere, Function is, and what the compiler says of it is not so there
+	inlined       bool    // somewhere, Function is: the compiler decides again where it is inlined to
+	cause         *cause
 	mended        Finding // that stands for the remedy, where that has a fix of its own
 }
 
@@ -313,7 +314,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			continue // it only computes, or nobody asks any more
 		}
 		for _, part := range x.explain(one) {
-			part.inlined = j.inlined[one.function]
+			part.inlined, part.cause = j.inlined[one.function], one
 			part.Share = part.totals.of(j.total)
 			part.Saves = part.saved.of(j.total)
 			all.add(part.totals)

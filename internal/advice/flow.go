@@ -1,17 +1,21 @@
 package advice
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/tools/go/ssa"
 )
 
-// flows gives the sites the step that takes them to the heap, as the compiler
-// has it: it compiles the packages of the heaviest ones again. What does not
-// build stays without, and what is inlined, where the compiler decides again.
+// flows gives the sites the step that takes them to the heap, as the compiler has it: it compiles
+// the packages of the heaviest ones again. What does not build stays without, and that of which
+// the compiler says different things: of several expressions that are spelled alike, or of
+// several functions that the code is inlined into.
 func (x *explainer) flows(sites []Explained) {
 	const most = 100 // sites
 	sites = sites[:min(most, len(sites))]
@@ -29,24 +33,110 @@ func (x *explainer) flows(sites []Explained) {
 		return
 	}
 	defer os.RemoveAll(dir)
+	all, _ := facts(dir, func(f *Fact) bool {
+		return f.Message != "" && (strings.HasPrefix(f.Code, "escape") || f.Code == "leak")
+	})
+	said := map[place][]*Fact{}
+	for i := range all {
+		at := all[i].at(-1)
+		at.file = below(at.file)
+		said[at] = append(said[at], &all[i])
+	}
 	for i := range sites {
-		e := &sites[i]
-		if e.Callee != "" || e.inlined {
-			continue
-		}
-		all, _ := facts(dir, filepath.Base(e.File), e.Line)
-		steps := map[string]bool{}
-		for _, f := range all {
-			escapes := strings.HasPrefix(f.Code, "escape") && f.Message != "" // "escapes" with some toolchains
-			if escapes && named(e.What, shortened(f.Message)) {
-				e.Flow = f.decides()
-				steps[e.Flow] = true
-			}
-		}
-		if len(steps) > 1 { // of several expressions that are spelled alike
-			e.Flow = ""
+		if e := &sites[i]; e.Callee == "" {
+			x.flow(e, said)
 		}
 	}
+}
+
+// flow gives a site its step, and the place that decides where that is another one.
+func (x *explainer) flow(e *Explained, said map[place][]*Fact) {
+	own := place{absolute(x.base, e.File), e.Line}
+	type step struct {
+		text string
+		at   place
+	}
+	var steps []step
+	for _, f := range said[place{below(own.file), e.Line}] {
+		about := f.Code != "leak" && named(e.What, shortened(f.Message)) && f.inlined() == e.inlined
+		if !about || e.inlined && !e.cause.passes(f.outer()) {
+			continue
+		}
+		text, at := x.leaked(f, said)
+		steps = append(steps, step{text, at})
+	}
+	if steps = slices.Compact(steps); len(steps) != 1 {
+		return
+	}
+	at := steps[0].at
+	same := below(at.file) == below(own.file)
+	if e.Flow = fmt.Sprintf("%s, line %d", steps[0].text, at.line); !same {
+		e.Flow = steps[0].text + ", " + x.spell(at)
+	}
+	if e.Verdict != Look {
+		return
+	}
+	if e.Decides = x.spell(at); same && at.line == e.Line {
+		e.Decides = ""
+	}
+}
+
+// leaked is the step that decides a flow: where that hands the value to a function of the package, the
+// one by which it leaves the parameter there, if it is the only one.
+func (x *explainer) leaked(f *Fact, said map[place][]*Fact) (text string, at place) {
+	const most = 4 // functions
+	for range most {
+		text, at = f.decides()
+		callee := x.called(at)
+		if callee == nil || !strings.HasSuffix(text, "(call parameter)") {
+			break
+		}
+		p := callee.Prog.Fset.Position(callee.Pos())
+		leaks := slices.DeleteFunc(slices.Clone(said[place{below(p.Filename), p.Line}]), func(f *Fact) bool {
+			return f.Code != "leak" || f.inlined() || !strings.Contains(f.Message, "leaks to {heap}")
+		})
+		if len(leaks) != 1 {
+			break
+		}
+		f = leaks[0]
+	}
+	return text, at
+}
+
+// called is the one function of the package that a line calls by its name; nil for none.
+func (x *explainer) called(at place) (callee *ssa.Function) {
+	p := x.pkg(frame{place: at})
+	if p == nil {
+		return nil
+	}
+	for _, fn := range p.Funcs {
+		for _, b := range fn.Blocks {
+			for _, i := range b.Instrs {
+				call, ok := i.(ssa.CallInstruction)
+				if !ok || p.Fset.Position(call.Pos()).Line != at.line || p.Fset.Position(call.Pos()).Filename != at.file {
+					continue
+				}
+				of := call.Common().StaticCallee()
+				if _, builtin := call.Common().Value.(*ssa.Builtin); builtin {
+					continue
+				}
+				if of == nil || of.Pkg != fn.Pkg || callee != nil {
+					return nil
+				}
+				callee = of
+			}
+		}
+	}
+	return callee
+}
+
+// passes reports whether a way to what allocates passes a line.
+func (c *cause) passes(at place) bool {
+	return slices.ContainsFunc(c.ways(), func(w *chain) bool {
+		return slices.ContainsFunc(w.frames, func(f frame) bool {
+			return f.line == at.line && below(f.file) == below(at.file)
+		})
+	})
 }
 
 // named reports whether an expression begins with what an escape message is about.
@@ -68,6 +158,7 @@ func absolute(base, name string) string {
 // compiler's own way.
 func shortened(message string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(message, "moved to heap: "), " escapes to heap")
+	name = strings.TrimPrefix(name, "&") // of a literal
 	name = strings.TrimSuffix(name, " literal")
 	name, _, _ = strings.Cut(name, "{")
 	name, _, _ = strings.Cut(name, "(")

@@ -1,10 +1,8 @@
 package advice
 
 import (
-	"cmp"
 	"fmt"
 	"go/types"
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +22,7 @@ func (k *subject) look() {
 		k.e.Verdict = Outside
 	}
 	at := []string{unproven}
-	for _, part := range []string{k.grown(), k.purpose(), k.hint, k.asked()} {
+	for _, part := range []string{k.grown(), k.purpose(), k.hint} {
 		if part != "" {
 			at = append(at, part)
 		}
@@ -68,37 +66,6 @@ func (k *subject) firstGroup() float64 {
 		return 0
 	}
 	return float64(class(control + entries*(k.p.Sizes.Sizeof(m.Key())+k.p.Sizes.Sizeof(m.Elem()))))
-}
-
-// asked says who asks for what a function makes for its callers: the calls, as the profile has them.
-func (k *subject) asked() string {
-	objects := []life.Kind{life.Literal, life.Variable, life.Make, life.Map}
-	if k.outside() || k.life.up == 0 && k.life.kind != escaped || !slices.Contains(objects, k.s.Kind) {
-		return ""
-	}
-	const least, most = 0.1, 3
-	from, all := map[string]int64{}, int64(0)
-	for _, way := range k.c.ways() {
-		all += way.Bytes
-		for _, f := range way.trail()[1:] {
-			if f.function != k.c.function {
-				from[k.x.spell(f.place)] += way.Bytes
-				break
-			}
-		}
-	}
-	var calls []string
-	for _, at := range slices.SortedFunc(maps.Keys(from), func(a, b string) int {
-		return cmp.Or(cmp.Compare(from[b], from[a]), strings.Compare(a, b))
-	}) {
-		if part := float64(from[at]) / float64(all); part >= least && len(calls) < most {
-			calls = append(calls, fmt.Sprintf("%s (%.0f %% of its bytes)", at, 100*part))
-		}
-	}
-	if len(calls) == 0 {
-		return ""
-	}
-	return "asked for at " + strings.Join(calls, ", ")
 }
 
 // purpose says what takes the memory, where the expression itself tells.

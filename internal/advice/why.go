@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,11 +21,13 @@ var ErrLine = errors.New("want FILE:LINE")
 // protocol: what escapes, and why, or what is inlined. Escape diagnostics explain; that
 // a line has none does not prove that it does not allocate.
 type Fact struct {
+	file               string
 	Range              struct{ Start struct{ Line, Character int } }
 	Code               string
 	Message            string
 	RelatedInformation []struct { // how the value reaches the heap
 		Location struct {
+			URI   string
 			Range struct{ Start struct{ Line int } }
 		}
 		Message string
@@ -42,16 +45,39 @@ func (f Fact) String() string {
 	return s
 }
 
-// decides is the step of a flow that takes it to the heap: the last one that says
-// from where.
-func (f *Fact) decides() string {
-	last := f.Message
-	for _, step := range f.RelatedInformation {
-		if _, from, ok := strings.Cut(strings.TrimSpace(step.Message), "from "); ok {
-			last = fmt.Sprintf("%s, line %d", from, step.Location.Range.Start.Line)
+// outer is where the compiler is as it says so: where the code is inlined to, if it is.
+func (f *Fact) outer() place { return place{f.file, f.Range.Start.Line} }
+
+// at is where the code has one of the steps, or, for -1, what the fact is about.
+func (f *Fact) at(step int) place {
+	at := f.outer()
+	for i, next := range f.RelatedInformation[max(0, step):] {
+		if i > 0 || step < 0 {
+			if next.Message != "inlineLoc" {
+				break
+			}
+		}
+		name, err := url.PathUnescape(strings.TrimPrefix(next.Location.URI, "file://"))
+		if err == nil {
+			at = place{name, next.Location.Range.Start.Line}
 		}
 	}
-	return last
+	return at
+}
+
+// inlined reports whether it is about a copy of the code.
+func (f *Fact) inlined() bool { return f.at(-1) != f.outer() }
+
+// decides is the step of a flow that takes it to the heap, and where: the last one that says
+// from where, as what comes before is assigned to a variable or handed through.
+func (f *Fact) decides() (text string, at place) {
+	text, at = f.Message, f.at(-1)
+	for i, step := range f.RelatedInformation {
+		if _, from, ok := strings.Cut(strings.TrimSpace(step.Message), "from "); ok {
+			text, at = from, f.at(i)
+		}
+	}
+	return text, at
 }
 
 // Why compiles the package of a file and returns what the compiler says of
@@ -81,7 +107,9 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 		return nil, fmt.Errorf("advise: why: %w; fix this first", err)
 	}
 	defer os.RemoveAll(dir)
-	return facts(dir, filepath.Base(file), line)
+	return facts(dir, func(f *Fact) bool {
+		return filepath.Base(f.file) == filepath.Base(file) && f.Range.Start.Line == line
+	})
 }
 
 // compiled compiles packages and returns the directory that holds what the compiler
@@ -98,11 +126,11 @@ func compiled(ctx context.Context, in string, pkgs ...string) (dir string, err e
 	return dir, err
 }
 
-// facts reads what the compiler wrote about a line of a file.
-func facts(dir, base string, line int) ([]Fact, error) {
+// facts reads what the compiler wrote.
+func facts(dir string, wanted func(*Fact) bool) ([]Fact, error) {
 	var out []Fact
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() != strings.TrimSuffix(base, ".go")+".json" {
+		if err != nil || d.IsDir() {
 			return err
 		}
 		f, err := os.Open(name)
@@ -110,12 +138,17 @@ func facts(dir, base string, line int) ([]Fact, error) {
 			return err
 		}
 		defer f.Close()
-		for dec := json.NewDecoder(f); dec.More(); {
-			var f Fact // the first is a header, of no line
+		var header struct{ File string }
+		dec := json.NewDecoder(f)
+		if err := dec.Decode(&header); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for dec.More() {
+			f := Fact{file: header.File}
 			if err := dec.Decode(&f); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			if f.Range.Start.Line == line {
+			if wanted(&f) {
 				out = append(out, f)
 			}
 		}
