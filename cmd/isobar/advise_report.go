@@ -52,14 +52,14 @@ func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) 
 	return err
 }
 
-// The account on a terminal: the remedies that save most, and what else is large.
+// The account on a terminal: the largest with a remedy, and what else is large.
 const (
 	accountRemedies = 15
 	accountOthers   = 10
 )
 
-// printAccount says what allocates: first what a remedy would save, with its code
-// and why the memory is on the heap, then the largest allocations without one.
+// printAccount says what allocates: first what has a remedy or a candidate, with its code and why
+// the memory is on the heap, then the largest allocations without one.
 func printAccount(b *strings.Builder, e *advice.Evidence) {
 	a := e.Account
 	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it "+
@@ -67,8 +67,8 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 		100*a.Explained.Bytes, 100*a.Explained.Objects, a.Known())
 	var rest []advice.Explained
 	remedies := 0
-	for _, s := range a.BySaving() {
-		if s.Saves == (advice.Shares{}) {
+	for _, s := range a.ByVerdict() {
+		if s.Verdict != advice.Remedy && s.Verdict != advice.Candidate {
 			rest = append(rest, s)
 			continue
 		}
@@ -104,9 +104,6 @@ func printSite(b *strings.Builder, s *advice.Explained) {
 		fmt.Fprintf(b, "  on the heap: %s\n", s.Flow)
 	}
 	fmt.Fprintf(b, "  %s: %s\n", s.Verdict, decided(s))
-	if s.Saves != (advice.Shares{}) {
-		fmt.Fprintf(b, "  saves up to %s\n", s.Saves.String())
-	}
 	if s.Fix {
 		b.WriteString("  --fix can make the change; --fix --verify proves it\n")
 	}

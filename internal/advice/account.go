@@ -37,11 +37,11 @@ func (a *Account) Known() string {
 type Verdict string
 
 const (
-	Remedy  Verdict = "remedy"                              // code of this package alone has to change
-	Reshape Verdict = "remedy that needs another interface" // callers, or other packages, have to change, too
-	Look    Verdict = "look"                                // no remedy is proven: what decides it, and where
-	Outside Verdict = "outside"                             // the same, of what another module or the library makes
-	Unknown Verdict = "unexplained"                         // no expression of the line, or one of several, allocated
+	Remedy    Verdict = "remedy"      // its fix was tried, and these benchmarks allocate less
+	Candidate Verdict = "candidate"   // the code has what it rests on; it was not tried
+	Look      Verdict = "look"        // no remedy is known: what decides it, and where
+	Outside   Verdict = "outside"     // the same, of what another module or the library makes
+	Unknown   Verdict = "unexplained" // no expression of the line, or one of several, allocated
 )
 
 // An Explained is one site of the account.
@@ -65,17 +65,19 @@ type Explained struct {
 	Through  string `json:"through,omitempty"`          // the calls of the module that lead here most often
 	Check    string `json:"check,omitempty"`            // which of the eighteen
 
-	Verdict Verdict `json:"verdict"`
-	Remedy  string  `json:"remedy"`            // what to do, or where to look
-	Decides string  `json:"decides,omitempty"` // FILE:LINE of the code that decides it
-	Saves   Shares  `json:"saves"`             // what the remedy saves at most
-	Fix     bool    `json:"fix"`               // a finding at this line can fix it
+	Verdict Verdict  `json:"verdict"`
+	Remedy  string   `json:"remedy"`            // what to do, or where to look
+	Decides string   `json:"decides,omitempty"` // FILE:LINE of the code that decides it
+	Fix     bool     `json:"fix"`               // a finding at this line can fix it
+	Tried   []Figure `json:"tried,omitempty"`   // what the benchmarks that make it allocate with the fix, and without
 
-	totals, saved Totals
-	seen          float64 // the part whose lifetime was measured
-	inlined       bool    // somewhere, Function is: the compiler decides again where it is inlined to
-	cause         *cause
-	mended        Finding // that stands for the remedy, where that has a fix of its own
+	totals  Totals
+	seen    float64 // the part whose lifetime was measured
+	inlined bool    // somewhere, Function is: the compiler decides again where it is inlined to
+	cause   *cause
+	mended  Finding // that stands for the remedy, where that has a fix of its own
+	fixed   string  // the key of the finding that has the fix
+	instead string  // what is said where the remedy saves nothing
 }
 
 // Made says how many objects it makes, and how large they are.
@@ -316,7 +318,6 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 		for _, part := range x.explain(one) {
 			part.inlined, part.cause = j.inlined[one.function], one
 			part.Share = part.totals.of(j.total)
-			part.Saves = part.saved.of(j.total)
 			all.add(part.totals)
 			if part.Verdict != Unknown {
 				known.add(part.totals)
@@ -355,9 +356,6 @@ func (a *Account) merged(p *Explained) bool {
 		}
 		e.totals.add(p.totals)
 		e.Share.add(p.Share)
-		if e.Saves.add(p.Saves); e.Verdict != Remedy && e.Verdict != Reshape {
-			e.Saves = Shares{}
-		}
 		e.Objects = e.totals.Objects
 		if e.Objects > 0 {
 			e.Size = math.Round(float64(e.totals.Bytes) / float64(e.Objects))
@@ -373,12 +371,12 @@ func (a *Account) mend(p *Explained) {
 		return
 	}
 	for i := range a.mended {
-		if f := &a.mended[i]; f.Start == p.mended.Start && f.Spans[0].File == p.mended.Spans[0].File {
-			f.Share.add(p.Saves)
+		if f := &a.mended[i]; f.key() == p.fixed {
+			f.Share.add(p.Share)
 			return
 		}
 	}
-	saves := p.Saves
-	p.mended.Share = &saves
+	share := p.Share
+	p.mended.Share = &share
 	a.mended = append(a.mended, p.mended)
 }

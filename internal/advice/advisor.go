@@ -82,6 +82,9 @@ type Finding struct {
 	Edits      fix    `json:"-"` // what mends it; nil for none
 }
 
+// key tells findings with a fix apart.
+func (f *Finding) key() string { return fmt.Sprint(f.Spans[0].File, ":", f.Start, " ", f.Check) }
+
 // Text is the message with the caveat, if any.
 func (f *Finding) Text() string {
 	text := f.Message
@@ -163,6 +166,7 @@ func look(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	} else {
 		r.Findings = append(r.Findings, r.Evidence.Account.mended...)
+		r.try(ctx, c)
 	}
 	slices.SortFunc(r.Findings, before)
 	return r, nil

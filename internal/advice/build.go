@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 )
@@ -67,7 +68,7 @@ func (j *joiner) functions(p *profile.Profile) {
 			continue
 		}
 		name := lastName(fn.Name)
-		if literal.MatchString(name) {
+		if literal.MatchString(name) || strings.HasPrefix(name, "Benchmark") { // the files of tests are not read
 			continue
 		}
 		if j.starts[beginning{filepath.Dir(file), name, int(fn.StartLine)}] {

@@ -22,14 +22,3 @@ func collects(stack []profile.Line) bool {
 		return slices.ContainsFunc(collector, func(c string) bool { return strings.HasPrefix(l.Function.Name, c) })
 	})
 }
-
-// gc estimates the part of the CPU time that the collector takes for the share s
-// of what is allocated. A cycle begins when as many bytes have been allocated as
-// the goal leaves room for, and what it costs is of the live heap: so the cost
-// of a byte is the same wherever it is allocated.
-func (t *Totals) gc(s Shares) float64 {
-	if t.CPU == 0 {
-		return 0
-	}
-	return s.Bytes * float64(t.GC) / float64(t.CPU)
-}

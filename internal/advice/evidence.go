@@ -18,17 +18,11 @@ type Shares struct {
 	Bytes   float64 `json:"alloc_bytes"`
 	Objects float64 `json:"alloc_objects"`
 	CPU     float64 `json:"cpu"`
-	// of CPU, too: an estimate of what its collection takes; 0 without both kinds of profile
-	GC float64 `json:"gc_cpu"`
 }
 
-// String is the shares in percent; that of collection where it is known.
+// String is the shares in percent.
 func (s Shares) String() string {
-	text := fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU", 100*s.Bytes, 100*s.Objects, 100*s.CPU)
-	if s.GC > 0 {
-		text += fmt.Sprintf(", about %.1f %% of CPU for GC", 100*s.GC)
-	}
-	return text
+	return fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU", 100*s.Bytes, 100*s.Objects, 100*s.CPU)
 }
 
 // weight is what findings and lines are sorted by: allocations, and CPU time
@@ -47,7 +41,6 @@ func (s *Shares) add(o Shares) {
 	s.Bytes += o.Bytes
 	s.Objects += o.Objects
 	s.CPU += o.CPU
-	s.GC += o.GC
 }
 
 // Evidence says how far the profiles explain the code.
@@ -83,16 +76,14 @@ func (t *Totals) part(share float64) *Totals {
 }
 
 // of is the part of total that t is.
-func (t Totals) of(total Totals) (s Shares) {
+func (t Totals) of(total Totals) Shares {
 	part := func(n, all int64) float64 {
 		if all <= 0 {
 			return 0
 		}
 		return float64(n) / float64(all)
 	}
-	s = Shares{Bytes: part(t.Bytes, total.Bytes), Objects: part(t.Objects, total.Objects), CPU: part(t.CPU, total.CPU)}
-	s.GC = total.gc(s)
-	return s
+	return Shares{Bytes: part(t.Bytes, total.Bytes), Objects: part(t.Objects, total.Objects), CPU: part(t.CPU, total.CPU)}
 }
 
 // place is a line of a file, by its absolute name.

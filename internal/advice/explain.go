@@ -152,11 +152,15 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 	if len(lives) == 1 && len(remedies) == 1 && known {
 		return out
 	}
-	out.Check, out.Fix, out.mended, out.Decides = "", false, Finding{}, ""
-	out.Remedy = "one of: " + strings.Join(remedies, "; or ")
-	if !known {
-		out.Verdict, out.Open, out.saved = Unknown, true, Totals{}
+	out.Check, out.Fix, out.mended, out.fixed, out.Decides = "", false, Finding{}, "", ""
+	switch {
+	case !known:
+		out.Verdict, out.Open = Unknown, true
 		out.Remedy = "cannot tell which expression of the line allocated"
+	case out.Verdict == Candidate: // which of them would help is not known
+		out.Verdict, out.Remedy = Look, unproven
+	default:
+		out.Remedy = "one of: " + strings.Join(remedies, "; or ")
 	}
 	return out
 }
@@ -337,10 +341,9 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	}
 	k.judge()
 	if f := k.mend(); f != nil {
-		e.Fix = true
 		e.mended = k.mended(f)
+		e.Fix, e.fixed = true, e.mended.key()
 	}
-	e.saved = k.saves()
 	return e
 }
 

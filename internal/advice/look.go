@@ -15,20 +15,29 @@ import (
 const unproven = "no remedy is proven"
 
 // look says, of what has no proven remedy, what the code shows beside the facts: how it grows,
-// and what it is made for. It claims nothing of what could be changed there.
+// and what it is made for. It claims nothing of what could be changed there. It is said of a
+// candidate that saves nothing, too.
 func (k *subject) look() {
-	k.e.Verdict = Look
-	if k.outside() {
-		k.e.Verdict = Outside
-	}
 	at := []string{unproven}
 	for _, part := range []string{k.grown(), k.purpose(), k.hint} {
 		if part != "" {
 			at = append(at, part)
 		}
 	}
-	if k.e.Remedy = strings.Join(at, "; "); k.e.Measured == 0 && k.life.kind != died {
+	k.e.instead = strings.Join(at, "; ")
+	if k.e.Verdict != "" {
+		return
+	}
+	if k.e.settle(); k.e.Measured == 0 && k.life.kind != died {
 		k.e.Decides = k.life.where
+	}
+}
+
+// settle lets a site be one without a remedy.
+func (e *Explained) settle() {
+	e.Verdict, e.Remedy, e.Fix = Look, e.instead, false
+	if e.Callee != "" {
+		e.Verdict = Outside
 	}
 }
 

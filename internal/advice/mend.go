@@ -28,7 +28,7 @@ type mender struct {
 
 // mend gives the remedy a fix where it has a mechanical one, and reports whether.
 func (k *subject) mend() fix {
-	if k.e.Fix || k.e.Verdict != Remedy || k.outside() || k.s.Node == nil {
+	if k.e.Fix || k.e.Verdict != Candidate || k.outside() || k.s.Node == nil {
 		return nil
 	}
 	m := &mender{subject: k}

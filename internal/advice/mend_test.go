@@ -340,7 +340,7 @@ func TestMendedFixesHold(t *testing.T) {
 			t.Errorf("handed: %s, %q: want no remedy for what may be kept, and the place that decides", s.Verdict, s.Decides)
 		case s.Function == "m.grouped" && s.Kind == "map grown" && !strings.HasPrefix(s.Lifetime, "dies with"):
 			t.Errorf("grouped: the map %s: want that it dies with the call, though an element does not", s.Lifetime)
-		case s.Function == "m.machine.first" && (s.Verdict == Remedy || s.Verdict == Reshape):
+		case s.Function == "m.machine.first" && (s.Verdict == Remedy || s.Verdict == Candidate):
 			t.Errorf("first: %s, %s: want no remedy for what a package variable keeps", s.Verdict, s.Lifetime)
 		case strings.Contains(s.Lifetime, "dummy"):
 			t.Errorf("%s: %s: reflect's dummy keeps nothing", s.Function, s.Lifetime)

@@ -54,12 +54,11 @@ type pageFinding struct {
 type pageCode struct{ Text, Class string }
 
 // pageFuncs are what the template calls: the name of a figure's benchmark, a value of
-// its metric, a share in percent, seconds, and whether a remedy saves anything.
+// its metric, a share in percent, and seconds.
 var pageFuncs = template.FuncMap{
 	"benchmark": func(f Figure) string { return path.Base(f.Package) + "." + f.Benchmark },
 	"share":     share,
 	"seconds":   func(ns int64) string { return fmt.Sprintf("%.3g s", float64(ns)/1e9) },
-	"saves":     func(s Shares) bool { return s.weight() > 0 },
 	"value":     func(f Figure, v float64) string { return f.text(v) },
 }
 

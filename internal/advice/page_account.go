@@ -21,11 +21,11 @@ type pageSite struct {
 }
 
 // verdictOrder is the order of a page.
-var verdictOrder = []Verdict{Remedy, Reshape, Outside, Look, Unknown}
+var verdictOrder = []Verdict{Remedy, Candidate, Outside, Look, Unknown}
 
 // account fills in what the page says of each allocation.
 func (p *pageBody) account(a *Account, base string, shown []Finding, src texts) {
-	sites := a.BySaving()
+	sites := a.ByVerdict()
 	var ids []string
 	for i, s := range sites {
 		id := ""
@@ -39,11 +39,14 @@ func (p *pageBody) account(a *Account, base string, shown []Finding, src texts) 
 	p.Flame = flameOf(sites, ids)
 }
 
-// BySaving returns the sites in the order of what their remedies save, then by their
-// share.
-func (a *Account) BySaving() []Explained {
+// ByVerdict returns the sites with a remedy first, then those with a candidate, then the others; each
+// by their share.
+func (a *Account) ByVerdict() []Explained {
+	order := func(e Explained) int {
+		return min(slices.Index(verdictOrder, e.Verdict), slices.Index(verdictOrder, Outside))
+	}
 	return slices.SortedStableFunc(slices.Values(a.Sites), func(x, y Explained) int {
-		return cmp.Or(cmp.Compare(y.Saves.weight(), x.Saves.weight()), cmp.Compare(y.Share.weight(), x.Share.weight()))
+		return cmp.Or(order(x)-order(y), cmp.Compare(y.Share.weight(), x.Share.weight()))
 	})
 }
 
@@ -84,10 +87,10 @@ func preview(f *Finding, src texts) (out []pageCode) {
 
 func siteTable(sites []Explained) *plot.Table {
 	t := &plot.Table{Label: "All allocations with their verdicts", Left: 3,
-		Head: []string{"Place", "What", "Verdict", "Bytes", "Objects", "Saves bytes", "Saves objects"}}
+		Head: []string{"Place", "What", "Verdict", "Bytes", "Objects", "Measured"}}
 	for _, s := range sites {
 		t.Add(fmt.Sprintf("%s:%d", s.File, s.Line), s.Kind+" "+s.What, string(s.Verdict),
-			share(s.Share.Bytes), share(s.Share.Objects), share(s.Saves.Bytes), share(s.Saves.Objects))
+			share(s.Share.Bytes), share(s.Share.Objects), saving(s.Tried))
 	}
 	return t
 }

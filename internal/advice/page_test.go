@@ -42,7 +42,7 @@ func TestPage(t *testing.T) {
 				{File: "hot.go", Line: 4, Function: "T.f", Share: Shares{Bytes: 0.3, Objects: 0.3}, Kind: "concatenation",
 					What: hostile, Objects: 12, Size: 16, Flow: "flow" + hostile, Lifetime: "dies in the call",
 					Verdict: Remedy, Check: "sprintf", Remedy: "append it", Decides: "hot.go:9",
-					Saves: Shares{Bytes: 0.3, Objects: 0.3}, Fix: true},
+					Tried: figures(0.5), Fix: true},
 			},
 		}},
 		Verification: &Verification{Fixes: []Verified{
@@ -57,7 +57,7 @@ func TestPage(t *testing.T) {
 	}
 	html := b.String()
 	for _, want := range []string{"regexpcompile</a> <code class=\"where\">hot.go:5</code>", "2 kept, 1 dropped, 0 unproven", "-100.0 %", "50.0 % of bytes", "id=\"check-boxing\"", "   4      x := ", `class="outcome kept"`,
-		"99.0 % of the bytes", `href="#site-2"`, `<svg class="flame"`, "Saves up to 30.0 % of bytes", "hot.go:9",
+		"99.0 % of the bytes", `href="#site-2"`, `<svg class="flame"`, "10 -&gt; 5 allocs/op in BenchmarkX", "hot.go:9",
 		"12 objects in the profile, 16 bytes on average", "kept by T.all"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)

@@ -60,9 +60,7 @@ func (k *subject) judge() {
 		k.e.Check = about[k.s.Kind]
 	}
 	k.found()
-	if k.e.Verdict == "" {
-		k.look()
-	}
+	k.look()
 }
 
 // outside reports whether a callee outside of the packages makes the memory.
@@ -80,9 +78,9 @@ func (k *subject) again() bool {
 	return k.dies() && !k.life.many && !recursive(k.p, k.s.Func) && (k.life.up == 0 || k.life.dropped != nil)
 }
 
-// change sets a remedy.
+// change sets a remedy, which is a candidate until it was tried.
 func (k *subject) change(name, text string, args ...any) {
-	k.e.Verdict, k.e.Check, k.e.Remedy = Remedy, name, fmt.Sprintf(text, args...)
+	k.e.Verdict, k.e.Check, k.e.Remedy = Candidate, name, fmt.Sprintf(text, args...)
 }
 
 // least is the size in bytes of what is worth keeping for the next time.
@@ -127,7 +125,7 @@ func (k *subject) object() {
 		k.change(sizedName(k.s), "%s returns it to %s, which keep none: return a value instead of a pointer", k.life.of,
 			strings.Join(k.life.dropped.callers, ", "))
 		if k.life.dropped.beyond {
-			k.e.Verdict = Reshape
+			k.e.Remedy += "; " + string(check.Interface)
 		}
 		return
 	}
@@ -297,20 +295,6 @@ func consumers(v ssa.Value, seen map[ssa.Value]bool) (calls []*ssa.CallCommon) {
 	return calls
 }
 
-// saves is what the remedy saves at most.
-func (k *subject) saves() Totals {
-	t := k.t.Totals
-	switch {
-	case k.e.Verdict != Remedy && k.e.Verdict != Reshape:
-		return Totals{}
-	case k.grows:
-		return k.t.regrown()
-	case k.part:
-		t.Bytes = 0
-	}
-	return t
-}
-
 // found takes up the fix that a check has for the expression: it is the remedy where there is
 // no other. What the lifetime disproves is left.
 func (k *subject) found() {
@@ -321,12 +305,11 @@ func (k *subject) found() {
 			slices.Contains(reuse, f.Check) && !k.dies() {
 			continue
 		}
-		k.e.Fix = true
+		k.e.Fix, k.e.fixed = true, f.key()
 		if k.e.Verdict == "" {
-			k.change(f.Check, "%s", f.Message)
-		}
-		if f.Caveat == check.Interface {
-			k.e.Verdict = Reshape
+			k.change(f.Check, "%s", f.Text())
+		} else if f.Caveat != "" {
+			k.e.Remedy += "; " + string(f.Caveat)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func TestRemediesNeedWhatTheyRestOn(t *testing.T) {
 		grown := map[int64]*Totals{64: {Objects: 10, Bytes: 640}, 128: {Objects: 10, Bytes: 1280}}
 		e := x.part(&cause{at: place{p.Fset.Position(s.Pos()).Filename, s.From}, function: "m." + name}, p, s,
 			&site{Totals: Totals{Bytes: 1920, Objects: 20}, sizes: grown})
-		if want := strings.HasPrefix(name, "Yes"); (e.Verdict == Remedy || e.Verdict == Reshape) != want {
+		if want := strings.HasPrefix(name, "Yes"); (e.Verdict == Candidate) != want {
 			t.Errorf("%s: %s: %s; want a remedy: %v", name, e.Verdict, e.Remedy, want)
 		}
 	}

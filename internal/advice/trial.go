@@ -1,0 +1,132 @@
+package advice
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// What trials take.
+const (
+	trialTime  = "20ms" // of one run of a benchmark
+	oneTrial   = time.Minute
+	worthTrial = 0.005 // the share of a finding
+)
+
+// try lays the fix of each finding that weighs over the module, alone, and counts what the benchmarks that
+// run it allocate. What saves nothing there, or breaks a test, is no remedy, and its finding goes; what nothing
+// can measure stays a candidate. It is a short form of Verify: the tests are those of the package, without the
+// race detector.
+func (r *Result) try(ctx context.Context, c Config) {
+	if c.Measure.Bench == "" {
+		return
+	}
+	tried, err := trials(ctx, c, r.Findings)
+	if err != nil && ctx.Err() == nil {
+		r.Evidence.Notes = append(r.Evidence.Notes, "fixes were not tried: "+err.Error())
+	}
+	for i := range r.Evidence.Account.Sites {
+		e := &r.Evidence.Account.Sites[i]
+		got, ok := tried[e.fixed]
+		switch {
+		case !ok:
+		case got.Outcome == Kept:
+			e.Verdict, e.Tried = Remedy, got.Figures
+			e.Remedy += "; tried: " + saving(got.Figures)
+		case got.Outcome == Dropped:
+			e.settle()
+		}
+	}
+	kept := slices.DeleteFunc(r.Findings, func(f Finding) bool {
+		return len(f.Spans) > 0 && tried[f.key()].Outcome == Dropped
+	})
+	if n := len(r.Findings) - len(kept); n > 0 {
+		r.Evidence.Notes = append(r.Evidence.Notes, fmt.Sprintf("%d findings are left out: their fixes were tried, and save "+
+			"nothing in these benchmarks", n))
+	}
+	r.Findings = kept
+}
+
+// trials tries the fixes of findings, the heaviest first, until their time ends.
+func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verified, error) {
+	tried := map[string]Verified{}
+	v, err := newVerifier(ctx, VerifyConfig{Dir: c.Dir, Patterns: c.Patterns, Bench: c.Measure.Bench, Blocks: fewestBlocks,
+		BenchTime: trialTime, Budget: c.Measure.Budget / 2, Profiles: c.Profiles, Progress: c.Measure.Progress})
+	if err != nil {
+		return nil, err
+	}
+	defer v.remove()
+	var all []*remedy
+	for _, f := range findings {
+		if len(f.Edits) > 0 && f.Severity != check.Trap.String() && f.Share.weight() >= worthTrial {
+			all = append(all, v.mechanical(f))
+		}
+	}
+	pkgs, err := v.benchPackages(ctx, v.Patterns)
+	if err == nil {
+		err = v.sampled(ctx, pkgs, all)
+	}
+	slices.SortStableFunc(all, func(a, b *remedy) int {
+		return cmp.Compare(b.finding.Share.weight(), a.finding.Share.weight())
+	})
+	for i, m := range all {
+		if err != nil || past(v.ends) {
+			break
+		}
+		v.Progress(fmt.Sprintf("trying fix %d of %d: %s:%d", i+1, len(all), m.finding.File, m.finding.Line))
+		tried[m.finding.key()], err = v.trial(ctx, m)
+	}
+	return tried, err
+}
+
+// trial judges one remedy by itself.
+func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err error) {
+	within, cancel := context.WithTimeout(ctx, oneTrial)
+	defer cancel()
+	got.Outcome = Dropped
+	if r.broken == nil {
+		r.alone, r.broken = r.make(within)
+	}
+	if r.broken != nil {
+		return got, nil
+	}
+	if r.with, err = v.lay(r.alone); err != nil {
+		return got, err
+	}
+	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && !v.passes(within, r.with, r.pkgs) &&
+		v.passes(within, v.command, r.pkgs) {
+		got.Outcome = Dropped
+	}
+	if within.Err() != nil {
+		got.Outcome = Unproven
+	}
+	return got, ctx.Err()
+}
+
+// passes reports whether the tests of packages pass.
+func (v *verifier) passes(ctx context.Context, in command, pkgs []string) bool {
+	ran, err := v.test(ctx, in, pkgs, "-short")
+	return err == nil && len(ran) == 0
+}
+
+// saving is what the benchmark that saves most allocates without a fix, and with it.
+func saving(figures []Figure) string {
+	best := (&Verified{Figures: figures}).best()
+	if best == nil {
+		return ""
+	}
+	var counts []string
+	for _, f := range figures {
+		if f.Package == best.Package && f.Benchmark == best.Benchmark && f.Metric != "time/op" &&
+			(f.Verdict == string(stat.Better) || f.Verdict == string(stat.Worse)) {
+			counts = append(counts, fmt.Sprintf("%s -> %s %s", f.text(f.Before), f.text(f.After), f.Metric))
+		}
+	}
+	return strings.Join(counts, ", ") + " in Benchmark" + cpus.ReplaceAllString(best.Benchmark, "")
+}
