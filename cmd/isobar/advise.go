@@ -147,6 +147,7 @@ func (a *app) found(ctx context.Context, opts *adviseOptions,
 	defer forget()
 	show := session.NewStatus(a.Err)
 	c.Measure = advice.Measuring{Bench: opts.proof.bench, Budget: opts.proof.budget / 4, Progress: show.Say}
+	c.Try = opts.proof.bench != "" && !opts.proof.verify // which tries them by itself
 	r, err = advice.Run(ctx, c)
 	show.End()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isobar-go/isobar/advise"
 	"github.com/isobar-go/isobar/internal/base/invariant"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
@@ -29,11 +30,11 @@ var recorded = []struct {
 	frame    string // of the document's table, for CPU profiles; empty for none
 }{
 	{1, "before", "fmt.Sprintf(", "call", "sprintf", "runtime.mallocgc"},
-	{2, "kept", "keepBytes([]byte(in.token))", "conversion", "", "runtime.stringtoslicebyte"},
+	{2, "kept", "keepBytes([]byte(in.token))", "conversion", "byteconv", "runtime.stringtoslicebyte"},
 	{3, "before", "sumString(string(in.line))", "conversion", "stringconv", "runtime.slicebytetostring"},
 	{4, "before", "s += f", "concatenation", "concatloop", "runtime.concatstring"},
 	{5, "before", "append(out, f(x))", "append", "prealloc", "runtime.growslice"},
-	{6, "before", "WriteString(", "call", "bufferpercall", "runtime.mallocgc"},
+	{6, "before", "var buf bytes.Buffer", "variable on the heap", "bufferpercall", "runtime.mallocgc"},
 	{7, "before", "go func() {", "closure", "closurecapture", "runtime.new"},
 	{8, "before", `logAny("user"`, "boxing", "boxing", "runtime.convT64"},
 	{9, "before", "&linkedNode{", "composite literal", "optionalpointer", ""},
@@ -63,7 +64,7 @@ func exercise(t *testing.T, number int, variant string) workload.Closed {
 }
 
 var exercisePackage = sync.OnceValues(func() ([]*unit, error) {
-	return analyze(context.Background(), Config{Dir: filepath.Join("..", ".."), Patterns: []string{"./internal/lab/exercise"}})
+	return analyze(context.Background(), Config{Dir: filepath.Join("..", ".."), Patterns: []string{"./internal/lab/exercise"}, Checks: advise.All()})
 })
 
 // exerciseLife is shared: each profile is of the same packages.
@@ -80,7 +81,11 @@ func resolve(t *testing.T, profile string) (map[string]Explained, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := join(t.Context(), Config{Profiles: []string{profile}, life: exerciseLife()}, pkgs, filepath.Join("..", ".."), nil)
+	var findings []Finding
+	for _, u := range pkgs {
+		findings = append(findings, u.Findings...)
+	}
+	e, err := join(t.Context(), Config{Profiles: []string{profile}, life: exerciseLife()}, pkgs, filepath.Join("..", ".."), findings)
 	if err != nil {
 		return nil, err
 	}

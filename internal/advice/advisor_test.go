@@ -1,17 +1,13 @@
 package advice
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"go/version"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/advise"
 	"github.com/isobar-go/isobar/advise/check"
 )
 
@@ -56,34 +52,6 @@ func TestTextsAreReadOnce(t *testing.T) {
 	}
 	if got := src.line(name+".gone", 1); got != "" {
 		t.Errorf("a file that is not there has %q", got)
-	}
-}
-
-// TestAlternatives: each row of the table is whole, and names a check that there is.
-func TestAlternatives(t *testing.T) {
-	rows := 0
-	for line := range strings.Lines(alternativesTable) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			rows++
-		}
-	}
-	all := alternatives()
-	if rows != len(all) || rows < 30 {
-		t.Errorf("%d of %d rows are read", len(all), rows)
-	}
-	for i, a := range all {
-		if a.check != "" && advise.Lookup(a.check) == nil {
-			t.Errorf("%s: no check %q", a.callee, a.check)
-		}
-		if len(a.text) < 10 || needs[a.needs] == nil || a.since != "" && !version.IsValid(a.since) {
-			t.Errorf("%s: %q, needs %q", a.callee, a.text, a.needs)
-		}
-		for _, before := range all[:i] {
-			older := a.callee == before.callee && version.Compare(cmp.Or(a.since, "go1"), before.since) < 0
-			if strings.HasPrefix(a.callee, before.callee) && !older {
-				t.Errorf("%s comes after %s, and is never reached", a.callee, before.callee)
-			}
-		}
 	}
 }
 

@@ -232,11 +232,6 @@ func (x *explainer) fate(p *life.Package, s *life.Site) *life.Fate {
 	return p.Fate(s.Value)
 }
 
-func growsBuffer(function string) bool {
-	return !strings.HasSuffix(function, ".String") && (strings.HasPrefix(function, "bytes.(*Buffer).") ||
-		strings.HasPrefix(function, "bytes.growSlice") || strings.HasPrefix(function, "strings.(*Builder)."))
-}
-
 // callAt returns the one call of a function at a line, or nil: that of a literal or of a
 // function value where none names it, or a deferred one that runs as the function
 // returns there.

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"slices"
@@ -19,7 +20,7 @@ const unproven = "no remedy is proven"
 // candidate that saves nothing, too.
 func (k *subject) look() {
 	at := []string{unproven}
-	for _, part := range []string{k.grown(), k.purpose(), k.hint} {
+	for _, part := range []string{k.grown(), k.purpose()} {
 		if part != "" {
 			at = append(at, part)
 		}
@@ -80,7 +81,7 @@ func (k *subject) firstGroup() float64 {
 // purpose says what takes the memory, where the expression itself tells.
 func (k *subject) purpose() string {
 	if k.outside() {
-		return "the call of " + k.callee() + allocator(k.c) + ", with what it is given"
+		return "the call of " + cmp.Or(k.e.Callee, k.e.What) + allocator(k.c) + ", with what it is given"
 	}
 	to := k.consumer()
 	switch k.s.Kind {

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"go/version"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func (k *subject) mend() fix {
 		ok = m.capacity()
 	case k.grows && k.s.Kind == life.MapGrow:
 		ok = m.sized()
-	case !k.grows && !k.part && k.again() && k.life.up == 0:
+	case !k.grows && k.again() && k.life.up == 0:
 		ok = m.reuse()
 	}
 	if !ok {
@@ -69,6 +70,12 @@ func (k *subject) check() string { return cmp.Or(k.e.Check, "bufferpercall") }
 
 // modern is the Go version whose language has clear, and whose library slices.
 const modern = "go1.21"
+
+// has reports whether the code may use what came with a Go version.
+func (m *mender) has(since string) bool {
+	v := m.p.Info.FileVersions[m.file]
+	return v == "" || version.Compare(v, since) >= 0
+}
 
 func (m *mender) put(from, to token.Pos, text string) {
 	m.edits = append(m.edits, change{m.p.Fset.Position(from).Offset, m.p.Fset.Position(to).Offset, text})

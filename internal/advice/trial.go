@@ -10,6 +10,7 @@ import (
 
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // What trials take.
@@ -24,7 +25,7 @@ const (
 // can measure stays a candidate. It is a short form of Verify: the tests are those of the package, without the
 // race detector.
 func (r *Result) try(ctx context.Context, c Config) {
-	if c.Measure.Bench == "" {
+	if !c.Try {
 		return
 	}
 	tried, err := trials(ctx, c, r.Findings)
@@ -47,8 +48,8 @@ func (r *Result) try(ctx context.Context, c Config) {
 		return len(f.Spans) > 0 && tried[f.key()].Outcome == Dropped
 	})
 	if n := len(r.Findings) - len(kept); n > 0 {
-		r.Evidence.Notes = append(r.Evidence.Notes, fmt.Sprintf("%d findings are left out: their fixes were tried, and save "+
-			"nothing in these benchmarks", n))
+		r.Evidence.Notes = append(r.Evidence.Notes, text.Plural(n, "finding")+" left out: the fix was tried, and saves nothing "+
+			"in these benchmarks or breaks a test")
 	}
 	r.Findings = kept
 }

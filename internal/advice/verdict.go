@@ -3,7 +3,6 @@ package advice
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -27,9 +26,7 @@ type subject struct {
 
 	elsewhere bool // the code has a path on which somebody keeps what benchmarks saw die
 
-	hint  string // where to look, of what is known of a callee
-	grows bool   // the remedy saves all but the first allocation
-	part  bool   // the remedy saves objects, not their bytes
+	grows bool // the remedy saves all but the first allocation
 }
 
 // rules name a remedy for each kind that has one: only where they have checked what it rests
@@ -37,27 +34,19 @@ type subject struct {
 var rules = map[life.Kind]func(*subject){
 	life.Literal: (*subject).object, life.Variable: (*subject).object, life.Make: (*subject).slice,
 	life.Append: (*subject).appended, life.Map: (*subject).mapped, life.MapGrow: (*subject).mapped,
-	life.Concat: (*subject).joined, life.Call: (*subject).call,
 }
 
-// about are the checks of the kinds that have no rule here.
-var about = map[life.Kind]string{life.Box: "boxing", life.Variadic: "boxing", life.Closure: "closurecapture",
-	life.MethodValue: "closurecapture", life.Go: "closurecapture", life.Defer: "deferloop"}
+// about are the checks of kinds whose remedy is not theirs alone.
+var about = map[life.Kind]string{life.Closure: "closurecapture", life.MethodValue: "closurecapture",
+	life.Go: "closurecapture"}
 
 // judge gives the subject its verdict.
 func (k *subject) judge() {
-	switch {
-	case k.outside():
-		k.call()
-	case k.s.Kind == life.Convert && k.dies():
-		k.e.Check = "stringconv"
-		if check.IsBytes(k.s.Value.Type()) {
-			k.e.Check = "byteconv"
-		}
-	case rules[k.s.Kind] != nil:
-		rules[k.s.Kind](k)
-	default:
+	if !k.outside() {
 		k.e.Check = about[k.s.Kind]
+		if rule := rules[k.s.Kind]; rule != nil {
+			rule(k)
+		}
 	}
 	k.found()
 	k.look()
@@ -87,13 +76,13 @@ func (k *subject) change(name, text string, args ...any) {
 const least = 64
 
 // reuse sets the remedy for memory of which one instance is enough: thing is its name.
-func (k *subject) reuse(name, thing, reset string) {
+func (k *subject) reuse(thing, reset string) {
 	switch {
 	case !k.again() || k.life.up > 0 || k.e.Size < least: // a caller may hold two results at a time
 	case k.life.round:
-		k.change(name, "make %s once, before the loop, and %s in each round", thing, reset)
+		k.change("bufferpercall", "make %s once, before the loop, and %s in each round", thing, reset)
 	case k.s.Func.Parent() == nil: // else it may run once, as the New of a pool does
-		k.change(name, "take %s from a sync.Pool, and %s in each call", thing, reset)
+		k.change("bufferpercall", "take %s from a sync.Pool, and %s in each call", thing, reset)
 	}
 }
 
@@ -111,18 +100,16 @@ func (k *subject) named(t types.Type) string {
 }
 
 func (k *subject) object() {
-	if holder, field := partOf(k.p, k.s); holder != "" {
-		k.part = true
-		k.change("optionalpointer", "hold the %s by value in field %s.%s: both are made together, so one allocation does",
-			k.typeOf(), holder, field)
-		return
-	}
 	thing := "one " + k.typeOf()
 	if k.s.Kind == life.Variable {
 		thing = "variable " + k.e.What
 	}
 	if k.life.up > 0 && k.dies() && k.valued() {
-		k.change(sizedName(k.s), "%s returns it to %s, which keep none: return a value instead of a pointer", k.life.of,
+		name := ""
+		if k.s.Type.Underlying().(*types.Struct).NumFields() == 1 {
+			name = "pointerwrapper"
+		}
+		k.change(name, "%s returns it to %s, which keep none: return a value instead of a pointer", k.life.of,
 			strings.Join(k.life.dropped.callers, ", "))
 		if k.life.dropped.beyond {
 			k.e.Remedy += "; " + string(check.Interface)
@@ -130,7 +117,7 @@ func (k *subject) object() {
 		return
 	}
 	// what its fields refer to may have been handed out, so it is not used again
-	k.reuse(sizedName(k.s), thing, "set it to its zero value")
+	k.reuse(thing, "set it to its zero value")
 }
 
 // valued reports whether the object could be returned as a value: a small struct, whose
@@ -148,19 +135,8 @@ func (k *subject) valued() bool {
 	return false
 }
 
-// sizedName is the check that is about an object of this size.
-func sizedName(s *life.Site) string {
-	if _, ok := s.Value.Type().Underlying().(*types.Slice); ok {
-		return "bufferpercall"
-	}
-	if st, ok := s.Type.Underlying().(*types.Struct); ok && st.NumFields() == 1 {
-		return "pointerwrapper"
-	}
-	return ""
-}
-
 func (k *subject) slice() {
-	k.reuse("bufferpercall", "the slice", "cut it to [:0]")
+	k.reuse("the slice", "cut it to [:0]")
 }
 
 func (k *subject) appended() {
@@ -220,40 +196,7 @@ func (k *subject) mapped() {
 		k.capacity("make(" + k.typeOf() + ", " + k.length() + ")")
 		return
 	}
-	k.reuse("", "the map", "clear it")
-}
-
-func (k *subject) joined() {
-	if k.growth.Loop != nil && !k.readInRounds(k.s.Value, map[ssa.Value]bool{}) {
-		k.grows = true
-		k.change("concatloop", "write the pieces to a strings.Builder and take its String after the loop")
-	}
-}
-
-// readInRounds reports whether the loop that makes a text longer does anything else with it.
-func (k *subject) readInRounds(text ssa.Value, seen map[ssa.Value]bool) bool {
-	if seen[text] {
-		return false
-	}
-	seen[text] = true
-	for _, use := range *text.Referrers() {
-		if !k.growth.Loop.Has(use.Block()) {
-			continue
-		}
-		longer := false
-		switch use := use.(type) {
-		case *ssa.DebugRef:
-			continue
-		case *ssa.Phi:
-			longer = true
-		case *ssa.BinOp:
-			longer = use.Op == token.ADD && use.X == text
-		}
-		if !longer || k.readInRounds(use.(ssa.Value), seen) {
-			return true
-		}
-	}
-	return false
+	k.reuse("the map", "clear it")
 }
 
 // consumer is the function that the value is an argument of, or "".
@@ -295,14 +238,17 @@ func consumers(v ssa.Value, seen map[ssa.Value]bool) (calls []*ssa.CallCommon) {
 	return calls
 }
 
-// found takes up the fix that a check has for the expression: it is the remedy where there is
-// no other. What the lifetime disproves is left.
+// found takes up what a check has found of the expression: its fix is a candidate where there is no
+// other. What the lifetime disproves is left.
 func (k *subject) found() {
 	reuse := []string{"bufferpercall", "stringconv", "byteconv", "resultslice"}
 	for _, f := range k.x.findings[k.c.at] {
-		about := f.Check == k.e.Check || k.outside() && k.e.Verdict == ""
-		if !f.Fix || f.Severity == check.Trap.String() || !about || !k.flagged(f) ||
-			slices.Contains(reuse, f.Check) && !k.dies() {
+		other := k.e.Verdict != "" && f.Check != k.e.Check
+		if f.Severity == check.Trap.String() || other || !k.flagged(f) {
+			continue
+		}
+		k.e.Check = f.Check
+		if !f.Fix || slices.Contains(reuse, f.Check) && !k.dies() {
 			continue
 		}
 		k.e.Fix, k.e.fixed = true, f.key()
