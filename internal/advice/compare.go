@@ -144,10 +144,10 @@ func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, e
 	}
 }
 
-// fewest and longest bound the iterations of a benchmark whose time allows more or fewer.
+// What bounds the iterations of a benchmark whose time allows more or fewer.
 const (
 	fewestIterations = 16
-	longestRun       = 2 * time.Second
+	longestRun       = 20 // times what was asked for
 )
 
 // calibrate chooses how many iterations each run has, from a run of the side
@@ -174,7 +174,7 @@ func (v *verifier) calibrate(ctx context.Context, con *contest) error {
 	n := 1e9
 	if round > 0 {
 		n = float64(len(results)) * want.Seconds() / round
-		n = max(n, min(fewestIterations, longestRun.Seconds()/round))
+		n = max(n, min(fewestIterations, longestRun*want.Seconds()/round))
 	}
 	con.times = fmt.Sprintf("%dx", max(1, int(n)))
 	return nil

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/life"
 )
 
 // flows gives the sites the step that takes them to the heap, as the compiler has it: it compiles
@@ -42,8 +44,8 @@ func (x *explainer) flows(sites []Explained) {
 		at.file = below(at.file)
 		said[at] = append(said[at], &all[i])
 	}
-	for i := range sites {
-		if e := &sites[i]; e.Callee == "" {
+	for i := range sites { // what append needs is on the heap because it grows
+		if e := &sites[i]; e.Callee == "" && e.Kind != life.Append.String() {
 			x.flow(e, said)
 		}
 	}
@@ -72,6 +74,10 @@ func (x *explainer) flow(e *Explained, said map[place][]*Fact) {
 	same := below(at.file) == below(own.file)
 	if e.Flow = fmt.Sprintf("%s, line %d", steps[0].text, at.line); !same {
 		e.Flow = steps[0].text + ", " + x.spell(at)
+	}
+	if strings.HasSuffix(steps[0].text, "(return)") && at.line != e.Line && x.returns(at) > 1 {
+		e.Flow = steps[0].text // it has the first one, whichever the value takes
+		return
 	}
 	if e.Verdict != Look {
 		return
@@ -128,6 +134,27 @@ func (x *explainer) called(at place) (callee *ssa.Function) {
 		}
 	}
 	return callee
+}
+
+// returns is how many lines of a function return something else than constants, of which one is named.
+func (x *explainer) returns(at place) int {
+	p := x.pkg(frame{place: at})
+	if p == nil {
+		return 0
+	}
+	for _, fn := range p.Funcs {
+		lines := map[int]bool{}
+		for _, b := range fn.Blocks {
+			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+			if ok && slices.ContainsFunc(ret.Results, func(v ssa.Value) bool { _, constant := v.(*ssa.Const); return !constant }) {
+				lines[p.Fset.Position(ret.Pos()).Line] = true
+			}
+		}
+		if lines[at.line] && p.Fset.Position(fn.Pos()).Filename == at.file {
+			return len(lines)
+		}
+	}
+	return 0
 }
 
 // passes reports whether a way to what allocates passes a line.

@@ -56,6 +56,20 @@ func Same() (*p, *p) {
 	return &p{}, &p{} // same
 }
 
+func Either(n int) *p {
+	v := &p{} // either
+	if n > 3 {
+		return v
+	}
+	return v // or
+}
+
+func Late() *p {
+	v := &p{} // late
+	v.n = new(int)
+	return v // once
+}
+
 func Alike(all []*p) *p {
 	all[0] = &p{}; return &p{} // alike
 }
@@ -83,7 +97,7 @@ func TestFlows(t *testing.T) {
 		{"returned", "", "return", "returned"}, {"handed", "", "keep(w)", "keeps"}, {"small", "", "return", "small"},
 		{"small", "here", "all[1] = v", "stored"}, {"small", "there", "all[2] =", "there"}, {"small", "keeps", "", ""},
 		{"through", "", "all[3] = v", "put"}, {"variable", "", "v.n = &t", "address"}, {"same", "", "return", "same"},
-		{"alike", "", "", ""},
+		{"alike", "", "", ""}, {"either", "", "return v", ""}, {"late", "", "return v", "once"},
 	}
 	for _, w := range wants {
 		e := Explained{File: filepath.Base(file), Line: line(w.at), What: "p{…}", Verdict: Look}
