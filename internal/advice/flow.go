@@ -146,7 +146,8 @@ func (x *explainer) returns(at place) int {
 		lines := map[int]bool{}
 		for _, b := range fn.Blocks {
 			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-			if ok && slices.ContainsFunc(ret.Results, func(v ssa.Value) bool { _, constant := v.(*ssa.Const); return !constant }) {
+			varies := func(v ssa.Value) bool { _, constant := v.(*ssa.Const); return !constant }
+			if ok && slices.ContainsFunc(ret.Results, varies) {
 				lines[p.Fset.Position(ret.Pos()).Line] = true
 			}
 		}

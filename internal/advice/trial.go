@@ -48,8 +48,8 @@ func (r *Result) try(ctx context.Context, c Config) {
 		return len(f.Spans) > 0 && tried[f.key()].Outcome == Dropped
 	})
 	if n := len(r.Findings) - len(kept); n > 0 {
-		r.Evidence.Notes = append(r.Evidence.Notes, text.Plural(n, "finding")+" left out: the fix was tried, and saves nothing "+
-			"in these benchmarks or breaks a test")
+		r.Evidence.Notes = append(r.Evidence.Notes, text.Plural(n, "finding")+" left out: the fix was tried, and saves "+
+			"nothing in these benchmarks or breaks a test")
 	}
 	r.Findings = kept
 }
@@ -57,8 +57,9 @@ func (r *Result) try(ctx context.Context, c Config) {
 // trials tries the fixes of findings, the heaviest first, until their time ends.
 func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verified, error) {
 	tried := map[string]Verified{}
-	v, err := newVerifier(ctx, VerifyConfig{Dir: c.Dir, Patterns: c.Patterns, Bench: c.Measure.Bench, Blocks: fewestBlocks,
-		BenchTime: trialTime, Budget: c.Measure.Budget / 2, Profiles: c.Profiles, Progress: c.Measure.Progress})
+	v, err := newVerifier(ctx, VerifyConfig{Dir: c.Dir, Patterns: c.Patterns, Bench: c.Measure.Bench,
+		Blocks: fewestBlocks, BenchTime: trialTime, Budget: c.Measure.Budget / 2, Profiles: c.Profiles,
+		Progress: c.Measure.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func saving(figures []Figure) string {
 	for _, f := range figures {
 		if f.Package == best.Package && f.Benchmark == best.Benchmark && f.Metric != "time/op" &&
 			(f.Verdict == string(stat.Better) || f.Verdict == string(stat.Worse)) {
-			counts = append(counts, fmt.Sprintf("%s -> %s %s", f.text(f.Before), f.text(f.After), f.Metric))
+			counts = append(counts, fmt.Sprintf("%.0f -> %.0f %s", f.Before, f.After, f.Metric))
 		}
 	}
 	return strings.Join(counts, ", ") + " in Benchmark" + cpus.ReplaceAllString(best.Benchmark, "")

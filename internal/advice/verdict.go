@@ -27,6 +27,7 @@ type subject struct {
 	elsewhere bool // the code has a path on which somebody keeps what benchmarks saw die
 
 	grows bool // the remedy saves all but the first allocation
+	pool  bool // the remedy is a pool, which takes care: it is named where the fix can be written
 }
 
 // rules name a remedy for each kind that has one: only where they have checked what it rests
@@ -82,6 +83,7 @@ func (k *subject) reuse(thing, reset string) {
 	case k.life.round:
 		k.change("bufferpercall", "make %s once, before the loop, and %s in each round", thing, reset)
 	case k.s.Func.Parent() == nil: // else it may run once, as the New of a pool does
+		k.pool = true
 		k.change("bufferpercall", "take %s from a sync.Pool, and %s in each call", thing, reset)
 	}
 }
@@ -270,8 +272,9 @@ func (k *subject) flagged(f *Finding) bool {
 		return true
 	}
 	from, to := k.p.Fset.Position(k.s.Node.Pos()).Offset, k.p.Fset.Position(k.s.Node.End()).Offset
+	within := k.s.Kind != life.Append && k.s.Kind != life.MapGrow // which grow whatever is made for their arguments
 	return slices.ContainsFunc(f.Spans, func(s span) bool {
 		return s.holds(frame{place: k.c.at, function: k.c.function}) &&
-			(s.Start <= from && to <= s.End || from <= s.Start && s.End <= to)
+			(s.Start <= from && to <= s.End || within && from <= s.Start && s.End <= to)
 	})
 }
