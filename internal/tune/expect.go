@@ -46,7 +46,7 @@ func (m *Model) expect(gc cell.GC) replay {
 	for _, p := range m.replays() {
 		r := p.chances(gc, other)
 		tight, ample := p.replayAll(gc, other+deviation, nil), p.replayAll(gc, other-deviation, nil)
-		strain.add(p.weight(), math.Log(max(tight.seconds, 1e-9)/max(ample.seconds, 1e-9))/2, 0)
+		strain.add(p.weight(), math.Log(float64(tight.cycles+1)/float64(ample.cycles+1))/2, 0)
 		seconds.add(p.weight(), r.seconds, 0)
 		cycles.add(p.weight(), float64(r.cycles), 0)
 		sum.starving = sum.starving || r.starving

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +98,29 @@ func TestReplayFollowsThePacer(t *testing.T) {
 	}
 	if r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 20 * mib}, 5*mib, nil); !r.starving {
 		t.Error("a limit below the live heap: not starving")
+	}
+	// Where GOGC leaves little room, a limit that is out of reach changes nothing.
+	was := p.replayAll(setting(2, 0), 5*mib, nil)
+	if is := p.replayAll(setting(2, 1<<30), 5*mib, nil); is != was {
+		t.Errorf("GOGC=2 with a limit of 1 GiB: %+v, without %+v", is, was)
+	}
+}
+
+// TestFewCollectionsAreNotWithheld: whether a limit triggers one short collection or none says
+// little of CPU time.
+func TestFewCollectionsAreNotWithheld(t *testing.T) {
+	rec := steady(1)
+	rec.Cycles[0].GoalBytes, rec.Cycles[0].CPUNs = 4*mib, 2e5
+	m, err := NewModel([]Pilot{mustPilot(t, rec)}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := m.roof()
+	for limit := most - 8*mib; limit <= most+2*mib; limit += mib {
+		gc := setting(-1, limit)
+		if p := m.Expect(gc); slices.Contains(p.Withheld, cpuKind) && m.expect(gc).seconds < 0.01 {
+			t.Errorf("%s: withheld, for %d collections", gc, p.Cycles)
+		}
 	}
 }
 

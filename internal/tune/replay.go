@@ -69,15 +69,13 @@ func (t *trajectory) run(gc cell.GC, other float64, chance *rand.Rand) replay {
 	starved := 0 // cycles without room
 	for n := 0; n < maxReplay && !(r.starving && n > maxStarving); n++ {
 		goal := min(percentGoal(gc.Percent, marked, roots), t.total*4) // which is out of reach
-		if gc.LimitBytes > 0 {
-			if most := limitGoal(float64(gc.LimitBytes) - other); most < goal {
-				goal = max(most, marked)
-			}
-		}
 		room := goal - marked
-		if least := max(0.005*marked, leastRoom); room < least && gc.LimitBytes > 0 {
-			starved++
-			room = least
+		if most := limitGoal(float64(gc.LimitBytes) - other); gc.LimitBytes > 0 && most < goal {
+			goal, room = max(most, marked), most-marked
+			if least := max(0.005*marked, leastRoom); room < least {
+				starved++
+				room = least
+			}
 		}
 		r.starving = starved > (n+1)/2
 		// When marking begins depends on how long it will take.
