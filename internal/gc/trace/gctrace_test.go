@@ -219,6 +219,7 @@ func TestReadPacketsLosesNothing(t *testing.T) {
 		relayed int
 	}{
 		"unfinished line":  {packets{"gc ", "1", " @"}, "gc 1 @", 0},
+		"cut by the end":   {packets{"x\n", "gc ", "47", " @", "0.236", "s "}, "x\n", 0},
 		"literal word":     {packets{"gc ", "gc ", "x\n"}, "x\ngc gc ", 0},
 		"no end of line":   {packets{"a\nb"}, "a\nb", 0},
 		"relayed, no end":  {packets{sample}, "", 1},

@@ -53,8 +53,11 @@ func ReadPackets(r io.Reader, own io.Writer) (Trace, error) {
 	var open []*partial
 	rest := ownWriter{w: own, found: func(Cycle) { t.Relayed++ }}
 	err := readAll(r, func(packet []byte) { open = t.packet(open, packet, &rest) })
-	for _, p := range open { // started like a line and never became one
-		rest.Write(p.text)
+	const sure = 4 // "gc ", a number, " @", a time: a line that the end of the program cut
+	for _, p := range open {
+		if p.step < sure {
+			rest.Write(p.text)
+		}
 	}
 	rest.flush()
 	return t, errors.Join(err, rest.err)
