@@ -266,7 +266,7 @@ func TestWorkerFinishesItsBlock(t *testing.T) {
 
 func TestFleetUsage(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
-		{"worker", "accepts 1 arg"},
+		{"worker", "want 'isobar worker URL"},
 		{"worker nats://127.0.0.1:1 --allow everything", "lab or exec"},
 		{"worker nats://127.0.0.1:1 --label rack", "KEY=VALUE"},
 		{"worker nats://127.0.0.1:1 --max-memory lots", "4GiB"},
@@ -274,7 +274,7 @@ func TestFleetUsage(t *testing.T) {
 		{"lab run market --fleet local --input ticks.csv", "names a file of this machine"},
 		{"lab run market --fleet local --budget 1m", "whole plan"},
 		{"lab run market --fleet local --fleet-require cores", "KEY=PATTERN"},
-		{"fleet status", "accepts 1 arg"},
+		{"fleet status", "want 'isobar fleet status"},
 		{"fleet serve --listen 0.0.0.0:0", "in the clear"},
 	} {
 		var out, errw bytes.Buffer

@@ -61,10 +61,17 @@ func (a *app) publish(m *session.Measured, asJSON bool) error {
 	if err := cmp.Or(a.printMeasured(m, asJSON), m.Unpaged); err != nil {
 		return err
 	}
-	if m.Failed > 0 {
-		return fmt.Errorf("run %d: %d cells failed: the report lists them", m.Meta.RunID, m.Failed)
+	if m.Failed == 0 {
+		return nil
 	}
-	return nil
+	first := ""
+	for _, g := range m.Analysis.Groups {
+		if len(g.Failures) > 0 {
+			first = ": " + text.Clean(g.Failures[0].Err.Error())
+			break
+		}
+	}
+	return fmt.Errorf("run %d: %s failed%s; the report lists all", m.Meta.RunID, text.Plural(m.Failed, "cell"), first)
 }
 
 func (a *app) printMeasured(m *session.Measured, asJSON bool) error {

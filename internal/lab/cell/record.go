@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -96,7 +97,10 @@ const (
 	FailFleet FailureKind = "fleet"
 )
 
-func (f *Failure) Error() string { return string(f.Kind) + ": " + f.Message }
+func (f *Failure) Error() string {
+	kind := string(f.Kind) + ": "
+	return kind + strings.TrimPrefix(f.Message, kind) // workload is a kind, and a package
+}
 
 // A Warning is a doubt about a figure.
 type Warning struct {
