@@ -7,20 +7,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readFD and writeFD do one system call on a non-blocking descriptor, such as
-// the runtime's sockets. The call copies bytes and returns, so the scheduler
-// need not know about it.
+// readFD and writeFD do one system call on a non-blocking socket, such as the
+// runtime's. The call copies bytes and returns, so the scheduler need not know
+// about it. The calls for sockets take less time than read and write, and send
+// no SIGPIPE.
 //
 // unsafe: p is not empty, and stays alive and in place during the call because
 // its pointer is converted in the call's argument list.
 
 func readFD(fd uintptr, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))),
+		uintptr(len(p)), 0, 0, 0)
 	return int(n), errno
 }
 
 func writeFD(fd uintptr, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))),
+		uintptr(len(p)), unix.MSG_NOSIGNAL, 0, 0)
 	return int(n), errno
 }
 
