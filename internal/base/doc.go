@@ -2,7 +2,7 @@
 // must not export.
 //
 // In: the operating system and the runtime. Out: memory off the heap and in
-// chunks, a pinned P, a parked goroutine, waiting for descriptors, the limits of control groups,
+// chunks, a pinned P, a parked and a yielding goroutine, waiting for descriptors, the limits of control groups,
 // atomically written files, addresses that are this machine, and helpers for tests of memory and of many threads.
 // Each package is one mechanism, with unsafe or system-dependent code in separate
 // files. All wings may import this one; it imports none of them.

@@ -1,0 +1,2 @@
+// Package yield lets the other goroutines of a P run first.
+package yield
