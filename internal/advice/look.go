@@ -29,7 +29,8 @@ func (k *subject) look() {
 	if k.e.Verdict != "" {
 		return
 	}
-	if k.e.settle(); k.e.Measured == 0 && k.life.kind != died {
+	k.e.settle()
+	if k.e.Measured == 0 && k.life.kind != died && k.life.where != k.x.spell(k.c.at) {
 		k.e.Decides = k.life.where
 	}
 }

@@ -38,7 +38,7 @@ func (k *subject) mend() fix {
 			m.file = f
 		}
 	}
-	if m.file == nil || ast.IsGenerated(m.file) || !m.has(modern) || !m.wanted() {
+	if m.file == nil || ast.IsGenerated(m.file) || !m.wanted() {
 		return nil
 	}
 	m.path, _ = astutil.PathEnclosingInterval(m.file, k.s.Node.Pos(), k.s.Node.End())
@@ -48,6 +48,8 @@ func (k *subject) mend() fix {
 		ok = m.capacity()
 	case k.grows && k.s.Kind == life.MapGrow:
 		ok = m.sized()
+	case k.value:
+		ok = m.result()
 	case !k.grows && k.again() && k.life.up == 0:
 		ok = m.reuse()
 	}
@@ -92,12 +94,68 @@ func (m *mender) capacity() bool {
 	if !ok || m.p.Info.Uses[list] == nil || m.names(list, loop) || m.names(m.growth.Rounds, loop) {
 		return false
 	}
+	if of := m.s.Value.Type().Underlying().(*types.Slice).Elem(); !m.has(modern) {
+		if !m.packaged(of) {
+			return false
+		}
+		room := m.free("room")
+		m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("if %s := %s; cap(%s)-len(%s) < %s {\n"+
+			"%s = append(make([]%s, 0, len(%s)+%s), %s...)\n}\n", room, m.number(), list.Name, list.Name, room, list.Name,
+			m.named(of), list.Name, room, list.Name))
+		return true
+	}
 	name, ok := m.imported("slices")
 	if !ok {
 		return false
 	}
-	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("%s = %s.Grow(%s, %s)\n", list.Name, name, list.Name, m.number()))
+	n := m.number()
+	if check.IsInteger(m.p.Info.TypeOf(m.growth.Rounds)) {
+		n = "max(0, " + n + ")"
+	}
+	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("%s = %s.Grow(%s, %s)\n", list.Name, name, list.Name, n))
 	return true
+}
+
+// result lets the function return the object as a value. What its callers do with it is left as it is: where
+// that needs a pointer, the fix does not build.
+func (m *mender) result() bool {
+	decl, ok := m.s.Func.Syntax().(*ast.FuncDecl)
+	if !ok || decl.Type.Results == nil {
+		return false
+	}
+	at := slices.IndexFunc(decl.Type.Results.List, func(f *ast.Field) bool {
+		ptr, ok := m.p.Info.TypeOf(f.Type).(*types.Pointer)
+		return ok && types.Identical(ptr.Elem(), m.s.Type)
+	})
+	all := decl.Type.Results.List
+	if at < 0 || slices.ContainsFunc(all, func(f *ast.Field) bool { return len(f.Names) > 0 }) {
+		return false
+	}
+	star, ok := all[at].Type.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	m.put(star.Pos(), star.X.Pos(), "")
+	ast.Inspect(decl.Body, func(n ast.Node) bool {
+		ret, is := n.(*ast.ReturnStmt)
+		if is && len(ret.Results) != len(all) {
+			ok = false
+		} else if is {
+			e := ret.Results[at]
+			u, address := e.(*ast.UnaryExpr)
+			switch {
+			case m.p.Info.Types[e].IsNil():
+				m.put(e.Pos(), e.End(), m.text(star.X)+"{}")
+			case address && u.Op == token.AND:
+				m.put(u.Pos(), u.X.Pos(), "")
+			default:
+				m.put(e.Pos(), e.Pos(), "*")
+			}
+		}
+		_, inner := n.(*ast.FuncLit)
+		return !inner
+	})
+	return ok
 }
 
 // number is how often the loop runs, as an int.
@@ -238,7 +296,11 @@ func (m *mender) reuse() bool {
 		if decl.Doc != nil {
 			at = decl.Doc.Pos()
 		}
-		m.put(at, at, fmt.Sprintf("var %s = %s.Pool{New: func() any { return new(%s) }}\n\n", pool, pkg, held))
+		top := "any"
+		if !m.has("go1.18") {
+			top = "interface{}"
+		}
+		m.put(at, at, fmt.Sprintf("var %s = %s.Pool{New: func() %s { return new(%s) }}\n\n", pool, pkg, top, held))
 		take = fmt.Sprintf("%s := %s.Get().(*%s)\ndefer %s.Put(%s)\n", name, pool, held, pool, name)
 	}
 	if list {
@@ -333,13 +395,20 @@ func (m *mender) packaged(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
 		obj := t.Obj()
+		if obj.Pkg() == nil {
+			return true
+		}
 		return t.TypeArgs() == nil && (obj.Pkg() == m.p.Pkg && obj.Parent() == m.p.Pkg.Scope() || obj.Pkg() != m.p.Pkg &&
 			slices.ContainsFunc(m.file.Imports, func(s *ast.ImportSpec) bool {
-				return s.Name == nil && obj.Pkg() != nil && s.Path.Value == strconv.Quote(obj.Pkg().Path())
+				return s.Name == nil && s.Path.Value == strconv.Quote(obj.Pkg().Path())
 			}))
 	case *types.Basic:
 		return true
 	case *types.Array:
+		return m.packaged(t.Elem())
+	case *types.Pointer:
+		return m.packaged(t.Elem())
+	case *types.Slice:
 		return m.packaged(t.Elem())
 	}
 	return false
@@ -348,7 +417,8 @@ func (m *mender) packaged(t types.Type) bool {
 // slice makes the list anew in the memory that name refers to.
 func (m *mender) slice(stmt ast.Stmt, v *types.Var, name, take string) bool {
 	call, ok := m.s.Node.(*ast.CallExpr)
-	if !ok || len(call.Args) < 2 || slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !m.plainInt(n) }) {
+	if !ok || !m.has(modern) || len(call.Args) < 2 ||
+		slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !m.plainInt(n) }) {
 		return false
 	}
 	pkg, ok := m.imported("slices")

@@ -40,6 +40,8 @@ func (r *Result) try(ctx context.Context, c Config) {
 		case got.Outcome == Kept:
 			e.Verdict, e.Tried = Remedy, got.Figures
 			e.Remedy += "; tried: " + saving(got.Figures)
+		case got.Outcome == Dropped && len(got.Figures) == 0: // it does not build, as more has to change with it
+			e.Fix = false
 		case got.Outcome == Dropped:
 			e.settle()
 		}

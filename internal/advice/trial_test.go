@@ -27,6 +27,24 @@ func Few(in []int) (out []int) {
 	return out
 }
 
+type pair struct{ a, b int }
+
+//go:noinline
+func paired(v int) *pair {
+	if v < 0 {
+		return nil
+	}
+	return &pair{v, v}
+}
+
+func Pairs(in []int) (sum int) {
+	for _, v := range in {
+		p := paired(v)
+		sum += p.a - p.b
+	}
+	return sum
+}
+
 func Doubling(in []int) (out []int) {
 	for _, v := range in {
 		out = append(out, v+1)
@@ -71,6 +89,14 @@ func BenchmarkFew(b *testing.B) {
 	}
 }
 
+func BenchmarkPairs(b *testing.B) {
+	for b.Loop() {
+		if Pairs(in) != 0 {
+			b.Fatal("not a pair")
+		}
+	}
+}
+
 func BenchmarkDoubling(b *testing.B) {
 	for b.Loop() {
 		out = Doubling(in)
@@ -84,7 +110,7 @@ func TestRemediesAreTried(t *testing.T) {
 	if testing.Short() || invariant.Race {
 		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
 	}
-	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": tryable, "m_test.go": tryableTest})
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.17\n", "m.go": tryable, "m_test.go": tryableTest})
 	said := 0
 	c := Config{Dir: dir, Patterns: []string{"."}, Checks: advise.All()}
 	var err error
@@ -122,12 +148,15 @@ func TestRemediesAreTried(t *testing.T) {
 		!strings.HasSuffix(s.Remedy, " in BenchmarkAll") {
 		t.Errorf("All: %s: %s", s.Verdict, s.Remedy)
 	}
+	if s := by["paired"]; s.Verdict != Remedy || !strings.Contains(s.Remedy, " -> 0 allocs/op") {
+		t.Errorf("paired: %s: %s", s.Verdict, s.Remedy)
+	}
 	for _, name := range []string{"Few", "Doubling"} {
 		if s := by[name]; s.Verdict != Look || s.Fix || strings.Contains(s.Remedy, "size") {
 			t.Errorf("%s: %s: %s", name, s.Verdict, s.Remedy)
 		}
 	}
-	if said != 3 {
-		t.Errorf("%d trials are announced, want 3", said)
+	if said != 4 {
+		t.Errorf("%d trials are announced, want 4", said)
 	}
 }

@@ -27,6 +27,7 @@ type subject struct {
 	elsewhere bool // the code has a path on which somebody keeps what benchmarks saw die
 
 	grows bool // the remedy saves all but the first allocation
+	value bool // the remedy is a value in place of a pointer
 	pool  bool // the remedy is a pool, which takes care: it is named where the fix can be written
 }
 
@@ -107,6 +108,7 @@ func (k *subject) object() {
 		thing = "variable " + k.e.What
 	}
 	if k.life.up > 0 && k.dies() && k.valued() {
+		k.value = true
 		name := ""
 		if k.s.Type.Underlying().(*types.Struct).NumFields() == 1 {
 			name = "pointerwrapper"
