@@ -124,7 +124,7 @@ func writeMany(w io.Writer, all []reading, from record) {
 	fmt.Fprintf(w, manyHead, from.CPU, from.CPUs, len(all), from.Go, from.Commit)
 	writeCosts(w, all)
 	writeChecked(w, all, from.CPUs)
-	writeAhead(w, all)
+	writeAhead(w, all, from.CPUs)
 	writeCrowded(w, all, from.CPUs)
 }
 
@@ -136,7 +136,8 @@ not run at once.
 The model runs each structure's accesses to shared memory on simulated CPUs with MESI caches, and adds up what this
 machine charges for them, measured in the same block. What it does not share is calibrated on one CPU.
 bench/coherence is the model, docs/adr/0022 has its reasons; TestLocked holds it to the instructions that the compiled
-structures execute.
+structures execute. Costs and calibration are this machine's; the rules of the caches were chosen on two CPUs of an AMD
+EPYC and are the same everywhere.
 
 **What it leaves out:** distances (every two CPUs are as far apart as the two that were measured), goroutines that sleep
 (a lock is waited for by spinning, so mutexes and channels look better than they are), CPUs that others use, the
@@ -185,7 +186,10 @@ moved, and lines that move ahead of their use.
 | --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |
 `)
 	for _, s := range coherence.Subjects {
-		for n := 2; n <= cpus; n *= 2 {
+		for _, n := range procs(cpus) {
+			if n == 1 || n > cpus {
+				continue
+			}
 			var predicted, measured, ratios, locked, waited, ahead []float64
 			for _, r := range all {
 				costs := r.costs()
@@ -205,16 +209,16 @@ moved, and lines that move ahead of their use.
 }
 
 // writeAhead predicts what nobody has measured, beside ours.
-func writeAhead(w io.Writer, all []reading) {
-	fmt.Fprint(w, `
+func writeAhead(w io.Writer, all []reading, cpus int) {
+	fmt.Fprintf(w, `
 ## Predicted for more CPUs
 
-ns of elapsed time for an operation, with the median costs, and if a line takes three times as long to move; in
-parentheses ours to this peer.
+ns of elapsed time for an operation, with the median costs of the %d CPUs above, and if a line takes three times as long
+to move; in parentheses ours to this peer.
 
 | benchmark | implementation | 1 CPU | 16 | 64 | 16, moves x 3 | 64, moves x 3 |
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
-`)
+`, cpus)
 	var list []coherence.Costs
 	for _, r := range all {
 		list = append(list, r.costs())

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // suites are the lists of jobs by name. Bench takes less than 40 minutes on two
@@ -20,9 +22,9 @@ var suites = map[string][]string{
 		"-blocks=9 -benchtime=1x -cpu=2 -ours=isobar-fleet -wall ./fleet",
 	},
 	"many": {
-		"-blocks=9 -benchtime=20ms -cpu=" + powers + " -variant='" + modelVariant + "' -bench='" + modelled + "'" +
+		"-blocks=9 -benchtime=20ms -cpu=" + procsHere + " -variant='" + modelVariant + "' -bench='" + modelled + "'" +
 			" ./lines ./queue ./pool ./recorder ./eventloop ./http11",
-		"-blocks=7 -benchtime=50ms -cpu=" + powers + " -variant=', many CPUs' ./recorder ./pool ./queue ./eventloop ./http11",
+		"-blocks=7 -benchtime=50ms -cpu=" + procsHere + " -variant=', many CPUs' ./recorder ./pool ./queue ./eventloop ./http11",
 	},
 }
 
@@ -34,14 +36,23 @@ const modelled = "Locked/instruction=add|Move/wait=write|Shared/work=0|Stream/le
 	"|Retaining/burst=1$/impl=(isobar|syncpool)$|Bounded/burst=1$/impl=(isobar|syncpool|channel|xsync)$|RecordParallel" +
 	"|Submit$/producers=(1|rest)/impl=(isobar|channel)$|Requests"
 
-// powers are the numbers of Ps that the suite many asks for, up to four times as
-// many as CPUs.
-var powers = func() string {
-	list := "1"
-	for n := 2; n <= 4*runtime.NumCPU(); n *= 2 {
-		list += "," + strconv.Itoa(n)
+// procs are the numbers of Ps that the suite many asks for on a machine: powers of
+// two, as many as CPUs, and four times as many at most.
+func procs(cpus int) []int {
+	list := []int{cpus, 4 * cpus}
+	for n := 1; n < 4*cpus; n *= 2 {
+		list = append(list, n)
 	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+var procsHere = func() string {
+	var list []string
+	for _, n := range procs(runtime.NumCPU()) {
+		list = append(list, strconv.Itoa(n))
+	}
+	return strings.Join(list, ",")
 }()
 
 func findSuite(name string) ([]job, error) {
