@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/isobar-go/isobar/internal/fleet"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // fleetFlags are the flags for connecting to a fleet.
@@ -143,6 +144,15 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 	if o.config.Dir, err = filepath.Abs(o.config.Dir); err != nil {
 		return fmt.Errorf("fleet serve: %w", err)
 	}
+	if err := os.MkdirAll(o.config.Dir, 0o700); err != nil {
+		return fmt.Errorf("fleet serve: %w: choose another place with --dir", err)
+	}
+	unlock, err := store.Lock(filepath.Join(o.config.Dir, "server"))
+	if err != nil {
+		return fmt.Errorf("fleet serve: %s is in use: two servers would damage each other's streams: give each a --dir (%w)",
+			o.config.Dir, err)
+	}
+	defer unlock()
 	if len(o.config.NKeys) == 0 {
 		if o.tokenFile == "" {
 			o.tokenFile = filepath.Join(o.config.Dir, "token")

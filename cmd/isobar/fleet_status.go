@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/fleet"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 func (a *app) fleetStatusCommand() *cobra.Command {
@@ -49,7 +50,8 @@ func printFleet(w io.Writer, s *fleet.Status) error {
 	if s.Cluster != "" {
 		fmt.Fprintf(w, " of cluster %s", s.Cluster)
 	}
-	fmt.Fprintf(w, ": %d workers, %d sweeps, %d messages given up\n", len(s.Workers), len(s.Sweeps), s.Dead)
+	fmt.Fprintf(w, ": %s, %s, %s given up\n", text.Plural(len(s.Workers), "worker"), text.Plural(len(s.Sweeps), "sweep"),
+		text.Plural(int(s.Dead), "message"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(s.Workers) > 0 {
 		fmt.Fprintln(t, "\nWORKER\tMACHINE\tCPUS\tALLOW\tFLOOR\tCELLS\tFAILED\tRETRIES\tLOST BEATS\tSTATE")

@@ -264,6 +264,22 @@ func TestWorkerFinishesItsBlock(t *testing.T) {
 	}
 }
 
+// TestFleetServeTwice: a second server would write into the first one's streams.
+func TestFleetServeTwice(t *testing.T) {
+	dir := t.TempDir()
+	unlock, err := store.Lock(filepath.Join(dir, "server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	var out, errw bytes.Buffer
+	args := []string{"fleet", "serve", "--listen", "127.0.0.1:0", "--dir", dir}
+	if code := run(t.Context(), args, strings.NewReader(""), &out, &errw); code != exitFailure ||
+		!strings.Contains(errw.String(), "give each a --dir") {
+		t.Errorf("status %d, %s", code, &errw)
+	}
+}
+
 func TestFleetUsage(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"worker", "want 'isobar worker URL"},
