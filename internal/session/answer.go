@@ -23,7 +23,7 @@ func showAnswer(p *page.Run, run store.Run, data []byte) ([]string, error) {
 	}
 	for _, f := range r.Predicted {
 		if f.CPU.Mid <= 0 || f.PeakBytes.Mid <= 0 || f.Wall.Mid <= 0 {
-			continue // withheld: the runs contradict it
+			continue // withheld
 		}
 		shown := forecast(f, 0)
 		shown.Best = r.OnFrontier(f.GC)

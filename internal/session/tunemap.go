@@ -14,10 +14,10 @@ import (
 func forecast(p tune.Prediction, procs int) plot.Forecast {
 	three := func(i tune.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
 	if m := p.Measured; m != nil { // a map shows what was measured where it was
-		p.PeakBytes, p.CPU, p.Wall, p.Doubts, p.MemoryDoubts = m.PeakBytes, m.CPU, m.Wall, nil, nil
+		p.PeakBytes, p.CPU, p.Wall = m.PeakBytes, m.CPU, m.Wall
 	}
 	return plot.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall),
-		Measured: p.Measured != nil, Unsure: len(p.Doubts) > 0, UnsureMemory: len(p.MemoryDoubts) > 0}
+		Measured: p.Measured != nil}
 }
 
 // procsMap is the map of GC settings and GOMAXPROCS, nil if nothing was

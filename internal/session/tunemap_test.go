@@ -13,7 +13,7 @@ func TestProcsMapHint(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"./prog", "a b"}, GC: cell.DefaultGC}
 	lab := base
 	lab.Command = []string{"isobar", "lab", "run", "scaling"}
-	row := tune.Row{Ran: 8, Settings: []tune.Prediction{{GC: cell.DefaultGC, Doubts: []string{"a doubt"}},
+	row := tune.Row{Ran: 8, Settings: []tune.Prediction{{GC: cell.DefaultGC},
 		{GC: cell.GC{Percent: 400}}}}
 	run := store.Run{Args: []string{"--store", "s.db", "tune", "--resume", "--", "./prog", "a b", "--resume"}, Seed: 3}
 	for name, tc := range map[string]struct {
@@ -31,8 +31,7 @@ func TestProcsMapHint(t *testing.T) {
 		if m.Command != tc.want || (m.Hint == "") != (tc.want == "") || len(m.Forecasts) != tc.cells || len(m.Figures) != 2 {
 			t.Errorf("%s: %+v, want the command %q", name, m, tc.want)
 		}
-		if !m.Forecasts[0].Unsure || m.Forecasts[1].Unsure ||
-			m.Forecasts[tc.cells-1].Procs != tc.result.Rows[len(tc.result.Rows)-1].Procs {
+		if m.Forecasts[tc.cells-1].Procs != tc.result.Rows[len(tc.result.Rows)-1].Procs {
 			t.Errorf("%s: forecasts %+v", name, m.Forecasts)
 		}
 	}

@@ -24,8 +24,8 @@ func TestForecast(t *testing.T) {
 	}
 	forecasts := []plot.Forecast{
 		{GC: cell.DefaultGC, Bytes: [3]float64{50 << 20, 48 << 20, 52 << 20}, CPU: [3]float64{2, 1.9, 2.1}, Wall: [3]float64{1.1, 1, 1.2}, Best: true},
-		{GC: cell.GC{Percent: 400}, Bytes: [3]float64{120 << 20, 110 << 20, 130 << 20}, CPU: [3]float64{1.7, 1.6, 1.8}, Wall: [3]float64{0.9, 0.8, 1}, UnsureMemory: true},
-		{GC: cell.GC{Percent: -1}, Bytes: [3]float64{900 << 20, 800 << 20, 990 << 20}, CPU: [3]float64{1.6, 1.5, 1.7}, Wall: [3]float64{0.85, 0.8, 0.9}, Unsure: true},
+		{GC: cell.GC{Percent: 400}, Bytes: [3]float64{120 << 20, 110 << 20, 130 << 20}, CPU: [3]float64{1.7, 1.6, 1.8}, Wall: [3]float64{0.9, 0.8, 1}},
+		{GC: cell.GC{Percent: -1}, Bytes: [3]float64{900 << 20, 800 << 20, 990 << 20}, CPU: [3]float64{1.6, 1.5, 1.7}, Wall: [3]float64{0.85, 0.8, 0.9}},
 		{GC: cell.GC{Percent: -1, LimitBytes: 96 << 20}, Bytes: [3]float64{96 << 20, 88 << 20, 99 << 20}, CPU: [3]float64{1.65, 1.6, 1.8}, Wall: [3]float64{0.88, 0.8, 1}, Best: true},
 		{GC: cell.GC{Percent: -1, LimitBytes: 384 << 20}, Bytes: [3]float64{384 << 20, 320 << 20, 390 << 20}, CPU: [3]float64{1.55, 1.5, 1.7}, Wall: [3]float64{0.83, 0.8, 0.9}, Best: true},
 		{GC: cell.GC{Percent: 400, LimitBytes: 96 << 20, Name: "<b>\x1b"}, Bytes: [3]float64{97 << 20, 88 << 20, 99 << 20}, CPU: [3]float64{1.7, 1.6, 1.8}, Wall: [3]float64{0.89, 0.8, 1}},
@@ -50,7 +50,7 @@ func TestForecast(t *testing.T) {
 	}
 	for _, want := range []string{"5 predicted settings and 3 measured ones", "3 predicted settings and 2 measured ones", "CPU time against peak memory", "Wall time against GOGC", "900 MiB", "off", "today: GOGC=100", ">today</text>", `class="mark s2"`, "fastest, &lt;i&gt;",
 		"by GOMEMLIMIT, GOGC off", "Pareto frontier", `<th scope="row">off:96MiB</th><td class="text">predicted</td><td class="text">yes</td><td>96.0 MiB</td>`,
-		`<th scope="row">400</th><td class="text">predicted, memory unsure</td><td class="text">no</td>`, `<th scope="row">off</th><td class="text">predicted, unsure</td>`, "&lt;b&gt;"} {
+		`<th scope="row">400</th><td class="text">predicted</td><td class="text">no</td>`, `<th scope="row">off</th><td class="text">predicted</td>`, "&lt;b&gt;"} {
 		if !strings.Contains(plot, want) {
 			t.Errorf("the plot lacks %q", want)
 		}

@@ -19,12 +19,12 @@ func TestProcsMapOfPage(t *testing.T) {
 	g.Series[cell.WallTime] = seriesOf(cell.WallTime, 1, 1.1)
 	a := &stat.Analysis{Groups: []*stat.Group{g}}
 	m := &plot.ProcsMap{Figures: []plot.MapFigure{{Metric: cell.WallTime}}, Hint: "More with:", Command: "isobar tune --gomaxprocs 2 -- 'a b'"}
-	m.Forecasts = []plot.Forecast{{GC: cell.DefaultGC, Procs: 1, Wall: [3]float64{1, 1, 1}, Unsure: true}}
+	m.Forecasts = []plot.Forecast{{GC: cell.DefaultGC, Procs: 1, Wall: [3]float64{1, 1, 1}}}
 	var shown bytes.Buffer
 	if err := page.Write(&shown, page.Run{Meta: text.Meta{Title: "tune"}, Procs: m}, a); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"GC setting × GOMAXPROCS", "predicted, unsure", "More with: <code>isobar tune --gomaxprocs 2 -- &#39;a b&#39;</code>", "90 % intervals"} {
+	for _, want := range []string{"GC setting × GOMAXPROCS", "predicted", "More with: <code>isobar tune --gomaxprocs 2 -- &#39;a b&#39;</code>", "90 % intervals"} {
 		if !strings.Contains(shown.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -51,7 +51,7 @@ func tunedProgram() (*stat.Analysis, *plot.ProcsMap) {
 	for i, procs := range []int{0, 1} {
 		for k, gc := range []cell.GC{cell.DefaultGC, {Percent: 200}, {Percent: 400}, {Percent: -1}} {
 			wall := float64(i+1) * []float64{1.3, 1, 0.7, 0.75}[k]
-			m.Forecasts = append(m.Forecasts, plot.Forecast{GC: gc, Procs: procs, Wall: [3]float64{wall, 0.9 * wall, 1.1 * wall}, CPU: [3]float64{2, 1.5, 2.5}, Unsure: k == 3})
+			m.Forecasts = append(m.Forecasts, plot.Forecast{GC: gc, Procs: procs, Wall: [3]float64{wall, 0.9 * wall, 1.1 * wall}, CPU: [3]float64{2, 1.5, 2.5}})
 		}
 	}
 	return a, m

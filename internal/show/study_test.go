@@ -228,7 +228,7 @@ func tuned() *sampleRun {
 	for i, percent := range []int{10, 15, 25, 35, 50, 75} {
 		cpu := 5.2 - 0.45*float64(i)
 		s.meta.Search.Forecasts = append(s.meta.Search.Forecasts, plot.Forecast{GC: cell.GC{Percent: percent},
-			CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(3e7 + 2e6*float64(i)), Unsure: i < 3, Best: true})
+			CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(3e7 + 2e6*float64(i)), Best: true})
 	}
 	s.meta.Procs = &plot.ProcsMap{
 		Figures: []plot.MapFigure{{Metric: cell.WallTime}, {Metric: cell.TotalCPU}},
@@ -242,7 +242,7 @@ func tuned() *sampleRun {
 		for _, procs := range []int{0, 1} {
 			cpu := 2.4 - 0.08*float64(i)
 			f := plot.Forecast{GC: gc, Procs: procs, CPU: three(cpu), Wall: three(cpu / 1.6 * float64(procs+1)),
-				Bytes: three(4e7 * float64(i+1)), Unsure: i == 10, UnsureMemory: i == 9, Best: i < 2}
+				Bytes: three(4e7 * float64(i+1)), Best: i < 2}
 			s.meta.Procs.Forecasts = append(s.meta.Procs.Forecasts, f)
 			if procs == 0 {
 				s.meta.Search.Forecasts = append(s.meta.Search.Forecasts, f)
@@ -282,7 +282,7 @@ func tuned() *sampleRun {
 		cpu := 2.6 - 0.14*float64(i)
 		s.meta.Search.Forecasts = append(s.meta.Search.Forecasts, plot.Forecast{
 			GC: cell.GC{Percent: -1, LimitBytes: limit << 20}, CPU: three(cpu), Wall: three(cpu / 1.6),
-			Bytes: three(float64(limit << 20)), Unsure: i == 0, Best: i > 1})
+			Bytes: three(float64(limit << 20)), Best: i > 1})
 	}
 	return s
 }

@@ -353,10 +353,8 @@ func (r *Answer) writeFrontier(b *strings.Builder) {
 		if !r.OnFrontier(p.GC) {
 			marks = append(marks, "not on the frontier")
 		}
-		if r.Unsure(p) {
+		if len(p.Withheld) > 0 {
 			marks = append(marks, "unsure")
-		} else if len(p.MemoryDoubts) > 0 {
-			marks = append(marks, "memory unsure")
 		}
 		if m := p.Measured; m != nil {
 			marks = append(marks, fmt.Sprintf("measured, runs: %d", m.Runs))

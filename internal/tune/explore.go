@@ -102,14 +102,13 @@ func (t *tuning) expect(m *Model, gc cell.GC) Prediction {
 }
 
 // usable reports whether a setting may be chosen: its memory is bounded, it is not near
-// the cliff, it ran or its prediction has no doubts of its own, and it did not fail.
+// the cliff, and it did not fail.
 func (t *tuning) usable(p *Prediction, cliff int64) bool {
 	gc := p.GC
 	switch {
 	case gc.Percent < 0 && gc.LimitBytes == 0, slices.Contains(t.failed, gc):
 		return false
-	case gc.LimitBytes > 0 && (float64(gc.LimitBytes) < leastMargin*float64(cliff) || p.Measured == nil && len(p.Doubts) >
-		t.doubted):
+	case gc.LimitBytes > 0 && float64(gc.LimitBytes) < leastMargin*float64(cliff):
 		return false
 	}
 	return p.runs()
@@ -125,7 +124,6 @@ func (p *Prediction) runs() bool { return !p.crawls && p.cost.Mid > 0 && p.cpu.M
 // expects to be slower than others.
 func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	cliff := m.Cliff()
-	t.doubted = len(m.doubts)
 	var usable []Prediction
 	for _, p := range all {
 		// Without a limit GOGC is not raised: a limit takes the same memory, and bounds it.

@@ -40,7 +40,7 @@ func newSimulated(rng *rand.Rand, foreign bool) simulated {
 
 // exact is a run without noise.
 func (s *simulated) exact(gc cell.GC) (wall, peak float64, r replay) {
-	r = s.life.run(gc, 6*mib, nil)
+	r = s.life.run(gc, 6*mib)
 	peak = 6*mib + 1.05*r.peak
 	return (s.work + s.perSecond*r.seconds + s.perByte*peak) / s.procs, peak, r
 }
@@ -55,7 +55,6 @@ func (s *simulated) run(gc cell.GC, noise float64, rng *rand.Rand) Pilot {
 		life := s.life
 		life.costPerByte *= p.GCSeconds / r.seconds
 		p.streams = []trajectory{life}
-		p.MeanGoalBytes = r.goal / max(r.weight, 1)
 	}
 	return p
 }

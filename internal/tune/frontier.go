@@ -64,14 +64,3 @@ func frontier(all []Prediction) []Prediction {
 func (r *Answer) OnFrontier(gc cell.GC) bool {
 	return slices.ContainsFunc(r.Frontier, func(p Prediction) bool { return p.GC == gc })
 }
-
-// Unsure reports whether the prediction should be measured: it has a doubt that others
-// do not have, or a withheld figure. A measured setting is sure.
-func (r *Answer) Unsure(p Prediction) bool {
-	if p.Measured != nil {
-		return false
-	}
-	return len(p.Withheld) > 0 || slices.ContainsFunc(p.Doubts, func(doubt string) bool {
-		return slices.ContainsFunc(r.Predicted, func(other Prediction) bool { return !slices.Contains(other.Doubts, doubt) })
-	})
-}

@@ -56,8 +56,8 @@ func TestWholeFrontier(t *testing.T) {
 		if p.Measured == nil {
 			continue
 		}
-		if r.Unsure(p) {
-			t.Errorf("%s was run, and is unsure: %q", p.GC, p.Doubts)
+		if len(p.Withheld) > 0 {
+			t.Errorf("%s was run, and lacks %q", p.GC, p.Withheld)
 		}
 		for _, k := range kinds {
 			if i, was := *k.of(&p), k.was(p.Measured); was.Mid > 0 && (was.Mid < i.Lo || was.Mid > i.Hi) {
@@ -87,8 +87,8 @@ func TestFrontierLeavesOutWhatCrawls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := r.Predicted[0]; least.CPU.Mid > 0 || r.OnFrontier(least.GC) || !r.Unsure(least) {
-		t.Errorf("%s: %+v, is on the frontier: %v, is unsure: %v", least.GC, least.CPU, r.OnFrontier(least.GC), r.Unsure(least))
+	if least := r.Predicted[0]; least.CPU.Mid > 0 || r.OnFrontier(least.GC) || len(least.Withheld) == 0 {
+		t.Errorf("%s: %+v, is on the frontier: %v, withheld: %q", least.GC, least.CPU, r.OnFrontier(least.GC), least.Withheld)
 	}
 	if len(r.Frontier) < 5 {
 		t.Errorf("%d settings on the frontier", len(r.Frontier))

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // An Interval is an estimate and the bounds that should hold 90 % of what is
@@ -24,19 +23,15 @@ type Prediction struct {
 	CPU       Interval `json:"cpu_seconds"`
 	GCShare   Interval `json:"gc_share"` // of the CPU time, 0 to 1
 	PeakBytes Interval `json:"peak_bytes"`
-	GoalBytes Interval `json:"goal_bytes"` // mean heap goal after the first cycle; 0 if there is none
 	Cycles    int      `json:"cycles"`
-	// Doubts say why the figures should be measured instead of believed.
-	Doubts []string `json:"doubts,omitempty"`
-	// MemoryDoubts say so of GoalBytes and PeakBytes alone.
-	MemoryDoubts []string `json:"memory_doubts,omitempty"`
 	// Measured is what the runs under this setting showed; nil without one. It
 	// counts more than the prediction.
 	Measured *Measured `json:"measured,omitempty"`
-	// Withheld names the figures that runs contradict: their intervals are zero.
+	// Withheld names the figures that the model cannot tell, and which should be measured: their
+	// intervals are zero.
 	Withheld []string `json:"withheld,omitempty"`
 
-	crawls bool // collections would take half of the CPU time
+	crawls bool // the limit leaves no room, or collections would take half of the CPU time
 	// cost and cpu are the objective and CPU time over the baseline's, as the choice
 	// needs them.
 	cost, cpu Interval
@@ -60,15 +55,8 @@ const (
 	beyondSpread, beyondError, beyondNoise = 1 * mib, 0.9 * mib, 0.4 * mib
 	smallHeap                              = 8 * mib
 	fewCycles                              = 5
-	// wideMemory is how wide, to either side, an interval of memory may be before the
-	// model doubts it, and vague from which share on an interval says nothing.
-	wideMemory, vague = 0.25, 0.4
-	// manyCPUs is how many CPUs the work of a program keeps busy if some of it
-	// runs in parallel; a tenth is what the runtime's own threads may take.
-	manyCPUs = 1.1
-	// enoughRuns, of fewCycles collections or more, show by how much what is live
-	// differs from run to run; two may agree by chance.
-	enoughRuns = 3
+	// vague is how wide, to either side, an interval says nothing.
+	vague = 0.4
 )
 
 // What a second of collection costs in CPU time, and how long it delays a program that
@@ -95,9 +83,9 @@ type Model struct {
 	cliff               int64
 	// Of the fits, those of CPU and wall time are in seconds. The others are in
 	// logarithms of what was measured over what the replay says.
-	gc, peak, goal, cpu, wall fit
-	doubts                    []string
-	misfit                    bool // the pilots' CPU time grows by more than what they collected explains
+	gc, peak, cpu, wall fit
+	doubts              []string
+	misfit              bool // the pilots' CPU time grows by more than what they collected explains
 }
 
 // NewModel fits a model to one pilot or more. noise is the relative standard
@@ -136,9 +124,9 @@ func (m *Model) fitMemory() {
 	m.beyond = newFit(beyond, [terms]prior{{leastBeyond + liveBeyond*live, beyondSpread}})
 	for _, p := range m.sources() {
 		other, _ := m.beyondOf(p.GC)
-		r := p.replayAll(p.GC, other, nil)
+		r := p.replayAll(p.GC, other)
 		resident := r.peak + grown(r.peak) + other - m.usuallyBeyond()
-		beside.add(p.weight()/(r.peak+16*mib), p.PeakBytes-resident, 0)
+		beside.add(p.weight()/(r.peak+16*mib), p.PeakBytes-resident)
 		for _, t := range p.streams {
 			m.spread = max(m.spread, t.spread)
 		}
@@ -192,51 +180,12 @@ func percent(gc cell.GC) float64 {
 	return float64(gc.Percent)
 }
 
-// doubtSetting adds what is doubtful about this setting alone.
-func (m *Model) doubtSetting(p *Prediction, r replay) {
-	if p.GCShare.Mid > 0.33 && percent(p.GC) < m.least()*0.99 {
-		p.Doubts = append(p.Doubts, "contention: a third or more of the CPU time goes to collection; below the measured "+
-			"settings its cost is no longer proportional")
-	}
-	m.doubtMemory(p, r)
-	if goal := p.GoalBytes.Mid; goal > 0 && goal < smallHeap && percent(p.GC) < m.least()*0.99 {
-		p.Doubts = append(p.Doubts, "the heap has only a few MB, and gctrace rounds to whole ones")
-	}
-}
-
-// doubtMemory adds why goal and peak may be off.
-func (m *Model) doubtMemory(p *Prediction, r replay) {
-	doubt := func(format string, args ...any) {
-		p.MemoryDoubts = append(p.MemoryDoubts, fmt.Sprintf(format, args...))
-	}
-	if r.cycles < fewCycles && p.GC.Percent > 0 {
-		doubt("about %d collections are expected: chance decides what they see", r.cycles)
-	}
-	above := p.GoalBytes.Mid > 1.05*minimumHeap*float64(p.GC.Percent)/100 // what is live matters
-	if cpus, runs := m.parallel(); above && cpus > manyCPUs && runs < enoughRuns {
-		doubt("the program keeps %.1f CPUs busy: what is live varies between runs, by an amount that "+
-			"%s cannot show", cpus, text.Plural(runs, "run"))
-	}
-	if wide := max(p.GoalBytes.wide(), p.PeakBytes.wide()); wide > wideMemory {
-		doubt("the interval is ±%.0f %%: chance, or live data that varies between runs", 100*wide)
-	}
-}
-
 // wide is how far the interval reaches, as a share; 0 without one.
 func (i Interval) wide() float64 {
 	if i.Mid <= 0 {
 		return 0
 	}
 	return i.Hi/i.Mid - 1
-}
-
-// least is the lowest GOGC measured.
-func (m *Model) least() float64 {
-	least := math.Inf(1)
-	for _, p := range m.pilots {
-		least = min(least, percent(p.GC))
-	}
-	return least
 }
 
 // nearlyHalf is the share of CPU time at which the cliff is drawn: the runtime
@@ -254,7 +203,7 @@ func (m *Model) findCliff() int64 {
 	for range 16 {
 		mid := (lo + hi) / 2
 		p := m.Expect(cell.GC{Percent: -1, LimitBytes: int64(mid)})
-		if p.GCShare.Mid > nearlyHalf || len(p.Doubts) > len(m.doubts) {
+		if p.GCShare.Mid > nearlyHalf || p.crawls {
 			lo = mid
 		} else {
 			hi = mid

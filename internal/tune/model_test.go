@@ -43,7 +43,7 @@ func near(got, want, tolerance float64) bool {
 func TestPilot(t *testing.T) {
 	p := mustPilot(t, steady(40))
 	if p.Cycles != 40 || p.Procs != 2 || !near(p.GCSeconds, 0.44, 1e-9) ||
-		p.PeakHeapBytes != 44*mib || p.MeanGoalBytes != 44*mib {
+		p.PeakHeapBytes != 44*mib {
 		t.Errorf("%+v", p)
 	}
 	life := p.streams[0]
@@ -76,7 +76,7 @@ func TestPilotRefuses(t *testing.T) {
 func TestReplayFollowsThePacer(t *testing.T) {
 	p := mustPilot(t, steady(400))
 	for _, percent := range []int{50, 100, 200, 400} {
-		r := p.replayAll(cell.GC{Percent: percent}, 0, nil)
+		r := p.replayAll(cell.GC{Percent: percent}, 0)
 		marked := (20.5 + 2) * mib
 		if percent == 50 {
 			marked = 20.5 * mib / (1 - 0.297*0.5) // the runway bounds what is allocated while marking
@@ -84,24 +84,24 @@ func TestReplayFollowsThePacer(t *testing.T) {
 		}
 		goal := marked * (1 + float64(percent)/100)
 		cycles := p.streams[0].total / (goal - marked)
-		if !near(r.goal/r.weight, goal, 0.03) || !near(float64(r.cycles), cycles, 0.03) {
-			t.Errorf("GOGC=%d: goal %.1f MiB, %d cycles; want %.1f MiB, %.0f", percent, r.goal/r.weight/mib, r.cycles, goal/mib, cycles)
+		if !near(r.peak, goal, 0.03) || !near(float64(r.cycles), cycles, 0.03) {
+			t.Errorf("GOGC=%d: heap up to %.1f MiB, %d cycles; want %.1f MiB, %.0f", percent, r.peak/mib, r.cycles, goal/mib, cycles)
 		}
 	}
-	if r := p.replayAll(cell.DisabledGC, 0, nil); r.cycles != 0 || r.seconds != 0 || r.peak != p.streams[0].total {
+	if r := p.replayAll(cell.DisabledGC, 0); r.cycles != 0 || r.seconds != 0 || r.peak != p.streams[0].total {
 		t.Errorf("off: %+v", r)
 	}
 	// A limit that leaves 10 MiB of room, with GOGC off.
-	r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 40 * mib}, 5*mib, nil)
-	if goal := (40 - 5 - 0.03*40) * mib; !near(r.goal/r.weight, goal, 0.01) || r.starving {
-		t.Errorf("under a limit: goal %.1f MiB, want %.1f; starving %t", r.goal/r.weight/mib, goal/mib, r.starving)
+	r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 40 * mib}, 5*mib)
+	if goal := (40 - 5 - 0.03*40) * mib; !near(r.peak, goal, 0.01) || r.starving {
+		t.Errorf("under a limit: heap up to %.1f MiB, want %.1f; starving %t", r.peak/mib, goal/mib, r.starving)
 	}
-	if r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 20 * mib}, 5*mib, nil); !r.starving {
+	if r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 20 * mib}, 5*mib); !r.starving {
 		t.Error("a limit below the live heap: not starving")
 	}
 	// Where GOGC leaves little room, a limit that is out of reach changes nothing.
-	was := p.replayAll(setting(2, 0), 5*mib, nil)
-	if is := p.replayAll(setting(2, 1<<30), 5*mib, nil); is != was {
+	was := p.replayAll(setting(2, 0), 5*mib)
+	if is := p.replayAll(setting(2, 1<<30), 5*mib); is != was {
 		t.Errorf("GOGC=2 with a limit of 1 GiB: %+v, without %+v", is, was)
 	}
 }
@@ -134,7 +134,7 @@ func TestPredictOnePilot(t *testing.T) {
 		got  Interval
 		want float64
 	}{
-		"wall": {p.Wall, 2.03}, "cpu": {p.CPU, 4}, "share": {p.GCShare, 0.11}, "peak": {p.PeakBytes, 52 * mib}, "goal": {p.GoalBytes, 44 * mib},
+		"wall": {p.Wall, 2.03}, "cpu": {p.CPU, 4}, "share": {p.GCShare, 0.11}, "peak": {p.PeakBytes, 52 * mib},
 	} {
 		if !near(c.got.Mid, c.want, 0.04) || c.want < c.got.Lo || c.want > c.got.Hi {
 			t.Errorf("%s at the pilot itself: %+v, measured %v", name, c.got, c.want)
@@ -148,8 +148,8 @@ func TestPredictOnePilot(t *testing.T) {
 		}
 		last = p
 	}
-	if p := m.Expect(cell.GC{Percent: 5}); len(p.Doubts) == 0 {
-		t.Errorf("GOGC=5: no doubt about %+v", p)
+	if p := m.Expect(cell.GC{Percent: 5}); len(p.Withheld) == 0 {
+		t.Errorf("GOGC=5: believed, %+v", p)
 	}
 }
 
@@ -158,8 +158,8 @@ func TestModelSaysWhenItIsUnsure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := m.Expect(cell.DefaultGC); len(p.Doubts) != 1 || !strings.Contains(p.Doubts[0], "only 3 collections") {
-		t.Errorf("doubts of a model of 3 cycles: %q", p.Doubts)
+	if len(m.doubts) != 1 || !strings.Contains(m.doubts[0], "only 3 collections") {
+		t.Errorf("doubts of a model of 3 cycles: %q", m.doubts)
 	}
 	if _, err := NewModel([]Pilot{{GC: cell.DisabledGC, Wall: 1, CPU: 1}}, 0); !errors.Is(err, errNoCycles) {
 		t.Errorf("a pilot without cycles: %v", err)
@@ -178,8 +178,8 @@ func TestCliff(t *testing.T) {
 	}
 	above := m.Expect(cell.GC{Percent: -1, LimitBytes: cliff + cliff/20})
 	below := m.Expect(cell.GC{Percent: -1, LimitBytes: cliff - cliff/20})
-	if above.GCShare.Mid > 0.46 || len(above.Doubts) > 0 || below.GCShare.Mid < 0.44 && len(below.Doubts) == 0 {
-		t.Errorf("GC share %.2f just above the cliff, %q; %.2f just below, %q", above.GCShare.Mid, above.Doubts, below.GCShare.Mid, below.Doubts)
+	if above.GCShare.Mid > 0.46 || above.crawls || below.GCShare.Mid < 0.44 && !below.crawls {
+		t.Errorf("GC share %.2f just above the cliff, crawls %t; %.2f just below, %t", above.GCShare.Mid, above.crawls, below.GCShare.Mid, below.crawls)
 	}
 }
 
@@ -225,52 +225,29 @@ func TestFitLearnsItsScale(t *testing.T) {
 	}
 }
 
-// TestDoubtsWhatRunsDifferBy gives runs of a program that keeps more than a CPU
-// busy: one says nothing of others, three that agree do, and so do three that
-// do not.
-func TestDoubtsWhatRunsDifferBy(t *testing.T) {
-	run := func(factor float64) Pilot {
-		rec := steady(40)
-		for i := range rec.Cycles {
-			c := &rec.Cycles[i]
-			c.LiveBytes, c.StartBytes, c.EndBytes, c.GoalBytes = int64(factor*22*mib), int64(factor*42*mib), int64(factor*44*mib), int64(factor*44*mib)
-		}
-		return mustPilot(t, rec)
-	}
-	for name, tc := range map[string]struct {
-		factors []float64
-		doubt   string
-	}{
-		"one":             {[]float64{1}, "varies between runs, by an amount"},
-		"two equal":       {[]float64{1, 1}, "varies between runs, by an amount"},
-		"three equal":     {[]float64{1, 1, 1}, ""},
-		"three different": {[]float64{0.7, 1, 1.4}, "live data that varies"},
-	} {
+// TestWidensWhatRunsDifferBy: where what is live differs from run to run, so does memory.
+func TestWidensWhatRunsDifferBy(t *testing.T) {
+	wide := func(factors ...float64) float64 {
 		var pilots []Pilot
-		for _, f := range tc.factors {
-			pilots = append(pilots, run(f))
+		for _, factor := range factors {
+			rec := steady(40)
+			for i := range rec.Cycles {
+				c := &rec.Cycles[i]
+				c.LiveBytes, c.StartBytes, c.EndBytes = int64(factor*22*mib), int64(factor*42*mib), int64(factor*44*mib)
+			}
+			rec.Set(cell.RSSPeak, factor*52*mib)
+			pilots = append(pilots, mustPilot(t, rec))
 		}
 		m, err := NewModel(pilots, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := m.Expect(setting(200, 0))
-		if got := strings.Join(p.MemoryDoubts, "; "); len(p.MemoryDoubts) > 1 || (got == "") != (tc.doubt == "") || !strings.Contains(got, tc.doubt) {
-			t.Errorf("%s: doubts %q, want one with %q", name, got, tc.doubt)
-		}
-		if len(p.Doubts) > 0 {
-			t.Errorf("%s: %q", name, p.Doubts)
-		}
+		r := m.expect(setting(200, 0))
+		peak := m.memory(&r, setting(200, 0))
+		return peak.wide()
 	}
-	// A program of one CPU does the same in each run.
-	alone := run(1)
-	alone.CPU = alone.Wall
-	m, err := NewModel([]Pilot{alone}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p := m.Expect(setting(200, 0)); len(p.MemoryDoubts) > 0 {
-		t.Errorf("one CPU: %q", p.MemoryDoubts)
+	if equal, different := wide(1, 1, 1), wide(0.7, 1, 1.4); equal > 0.25 || different < 2*equal {
+		t.Errorf("memory ±%.2f where runs agree, ±%.2f where what is live differs", equal, different)
 	}
 }
 
@@ -289,9 +266,9 @@ func TestCoarsePilots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, two := alone.Expect(cell.DefaultGC), both.Expect(cell.DefaultGC)
-	if !near(two.GoalBytes.Mid, one.GoalBytes.Mid, 0.03) {
-		t.Errorf("goal %v with a run of three cycles, %v without", two.GoalBytes, one.GoalBytes)
+	one, two := alone.expect(cell.DefaultGC), both.expect(cell.DefaultGC)
+	if !near(two.peak, one.peak, 0.03) || one.cycles != two.cycles {
+		t.Errorf("%+v with a run of three cycles, %+v without", two, one)
 	}
 }
 
@@ -308,7 +285,7 @@ func TestNothingLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doubts := strings.Join(m.Expect(setting(200, 0)).Doubts, "; ")
+		doubts := strings.Join(m.doubts, "; ")
 		if m.misfit != tc.want || strings.Contains(doubts, "by more than") != tc.want {
 			t.Errorf("%s: misfit %t, doubts %q, want %t", name, m.misfit, doubts, tc.want)
 		}

@@ -24,7 +24,6 @@ type Pilot struct {
 	GCSeconds     float64
 	PeakBytes     float64 // resident
 	Cycles        int     // that were not forced
-	MeanGoalBytes float64 // weighted by what was allocated towards it
 	PeakHeapBytes float64
 	// Beyond is what counts to GOMEMLIMIT beside the objects of the heap, in bytes: the
 	// mean over the goals that the limit set; 0 where it set none.
@@ -61,9 +60,6 @@ type trajectory struct {
 	// the collector's CPU time, where the runway does not bound it.
 	floating float64
 	procs    int
-	// rough is by how much what is live between two points may differ from the
-	// line between them, in bytes: the standard deviation.
-	rough float64
 	// forced are the collections that the program asks for: under each setting,
 	// when as much has been allocated.
 	forced []forcedCycle
@@ -113,18 +109,11 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 		}
 	}
 	p.Procs = rec.Cycles[0].Procs
-	var weighted, weight float64
 	var beyond moments
 	for s := range streams {
 		cycles := byStream[s]
-		t, goal, allocated := newTrajectory(cycles, &p)
 		p.limited(cycles, &beyond)
-		p.streams = append(p.streams, t)
-		weighted += goal * allocated
-		weight += allocated
-	}
-	if weight > 0 {
-		p.MeanGoalBytes = weighted / weight
+		p.streams = append(p.streams, newTrajectory(cycles, &p))
 	}
 	p.Beyond = beyond.mean()
 	return p, nil
@@ -183,9 +172,8 @@ const stretched = 2
 // shortCycle is the time, in nanoseconds, of a cycle that a quota seldom stops.
 const shortCycle = 4e6
 
-// newTrajectory reads the cycles of one process. meanGoal is weighted by what
-// was allocated towards each goal; both count cycles that have one.
-func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory, meanGoal, towards float64) {
+// newTrajectory reads the cycles of one process.
+func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory) {
 	var allocated, between, pausing, marking, cost, room, duration float64
 	var marked, ended float64 // of the cycle before
 	for i, c := range cycles {
@@ -203,8 +191,6 @@ func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory, meanGoal, towar
 			t.forced = append(t.forced, forcedCycle{allocated, black, float64(c.CPUNs) / 1e9})
 		}
 		if goal := float64(c.GoalBytes); goal > 0 && !c.Forced && i > 0 {
-			meanGoal += goal * (fresh + black)
-			towards += fresh + black
 			room += max(goal-marked, 0)
 			marking += black
 			cost += float64(c.CPUNs) / 1e9
@@ -215,9 +201,6 @@ func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory, meanGoal, towar
 		ended = at + float64(c.MarkNs)/1e9
 		t.procs = max(c.Procs, 1)
 	}
-	if towards > 0 {
-		meanGoal /= towards
-	}
 	rate := between / max(pausing, 1e-6) // bytes a second, no cycle running
 	rest := rate * max(p.Wall-ended, 0)
 	if goal := float64(cycles[len(cycles)-1].GoalBytes); goal > 0 {
@@ -227,7 +210,6 @@ func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory, meanGoal, towar
 	// Nor does it fit into what was resident at the peak.
 	rest = min(rest, max(p.PeakHeapBytes, (p.PeakBytes-usualOther)/heapOverhead)-marked)
 	t.total = allocated + rest
-	t.rough = t.roughness()
 	t.fitCost(cycles)
 	// While marking the program runs at about half speed, for as long as the
 	// cycles took, or as dedicated workers alone would: they get a quarter of
@@ -241,20 +223,7 @@ func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory, meanGoal, towar
 	if seen := marking / max(cost, 1e-9); marking > 4*mib && (marking < 0.25*room || seen > t.floating) {
 		t.floating = seen
 	}
-	return t, meanGoal, towards
-}
-
-// roughness is how far points lie off the line between their neighbours: that
-// has 1.5 times the variance of one point. Sizes are rounded to whole MiB.
-func (t *trajectory) roughness() float64 {
-	var m moments
-	for i := 1; i < len(t.points)-1; i++ {
-		a, b, c := t.points[i-1], t.points[i], t.points[i+1]
-		share := (b.allocated - a.allocated) / max(c.allocated-a.allocated, 1)
-		d := b.live - a.live - share*(c.live-a.live)
-		m.add(d * d)
-	}
-	return max(math.Sqrt(m.mean()/1.5), 0.4*mib)
+	return t
 }
 
 // fitCost splits the cost of a cycle into a fixed part and one for each byte

@@ -18,7 +18,6 @@ type Measured struct {
 	CPU       Interval `json:"cpu_seconds"`
 	GCShare   Interval `json:"gc_share"`
 	PeakBytes Interval `json:"peak_bytes"`
-	GoalBytes Interval `json:"goal_bytes"`
 	Cycles    int      `json:"cycles"`
 }
 
@@ -45,7 +44,6 @@ func measuredOf(pilots []Pilot) (out []Measured) {
 			CPU:       of(func(p Pilot) float64 { return p.CPU }),
 			GCShare:   of(func(p Pilot) float64 { return p.GCSeconds / p.CPU }),
 			PeakBytes: of(func(p Pilot) float64 { return p.PeakBytes }),
-			GoalBytes: of(func(p Pilot) float64 { return p.MeanGoalBytes }),
 			Cycles:    int(of(func(p Pilot) float64 { return float64(p.Cycles) }).Mid)})
 	}
 	return out
@@ -62,7 +60,6 @@ type kind struct {
 const (
 	cpuKind   = "CPU time"
 	shareKind = "GC share"
-	goalKind  = "heap goal" // is not printed
 )
 
 var kinds = []kind{
@@ -74,8 +71,6 @@ var kinds = []kind{
 		func(m *Model) *fit { return &m.gc }},
 	{"peak memory", func(p *Prediction) *Interval { return &p.PeakBytes },
 		func(m *Measured) Interval { return m.PeakBytes }, func(m *Model) *fit { return &m.peak }},
-	{goalKind, func(p *Prediction) *Interval { return &p.GoalBytes },
-		func(m *Measured) Interval { return m.GoalBytes }, func(m *Model) *fit { return &m.goal }},
 }
 
 // Standard deviations before any run: of a run about others of its setting, and of the
@@ -87,7 +82,6 @@ const (
 	modelError  = 0.02
 	gcError     = 0.08
 	peakError   = 0.06
-	goalError   = 0.03
 	chanceError = 0.12 // of a program that collects once
 	memoryNoise = 0.02
 	waitNoise   = 4.0
@@ -142,10 +136,6 @@ func (m *Model) askPeak(r *replay, limit int64, waiting float64) sample {
 // binding is the share of a limit from which on memory is what the limit says.
 const binding = 0.85
 
-func (m *Model) askGoal(r *replay) sample {
-	return m.question(r, r.goal, m.first.goal, 0, goalError, math.Hypot(memoryNoise, r.goalSpread/max(r.goal, 1)))
-}
-
 // askTime is what a fit of times is asked. level is their median, noise that of a run, and
 // seconds what collections take.
 func (m *Model) askTime(r *replay, level, noise float64, seconds Interval, more float64) sample {
@@ -175,7 +165,7 @@ func (m *Model) learn() {
 		replays[s.GC] = &r
 	}
 	m.first = *replays[m.pilots[0].GC]
-	var gcs, peaks, goals []observation
+	var gcs, peaks []observation
 	add := func(to *[]observation, is, was float64, s sample) {
 		if is > 0 && was > 0 {
 			*to = append(*to, observation{s, math.Log(is / was)})
@@ -186,10 +176,9 @@ func (m *Model) learn() {
 		r := replays[p.GC]
 		add(&gcs, p.GCSeconds, r.seconds, m.askGC(r, p.Waiting, p.Waiting-m.waiting))
 		add(&peaks, p.PeakBytes, m.resident(r), m.askPeak(r, p.GC.LimitBytes, p.Waiting))
-		add(&goals, p.MeanGoalBytes, r.goal, m.askGoal(r))
 		cpus, walls = append(cpus, p.CPU), append(walls, p.Wall)
 	}
-	m.gc, m.peak, m.goal = newFit(gcs, gcPriors), newFit(peaks, memoryPriors), newFit(goals, memoryPriors)
+	m.gc, m.peak = newFit(gcs, gcPriors), newFit(peaks, memoryPriors)
 	m.cpuLevel, m.wallLevel = median(cpus), median(walls)
 	var cpu, wall []observation
 	busy, procs := m.cpuLevel/m.wallLevel, 0.0
@@ -227,16 +216,14 @@ const leastWork = 0.05
 // withheld.
 func (m *Model) Expect(gc cell.GC) Prediction {
 	r := m.expect(gc)
-	p := Prediction{GC: gc, Cycles: r.cycles, Doubts: slices.Clone(m.doubts)}
+	p := Prediction{GC: gc, Cycles: r.cycles}
 	for _, s := range m.seen {
 		if s.GC.Percent == gc.Percent && s.GC.LimitBytes == gc.LimitBytes {
 			p.Measured = &s
 		}
 	}
 	p.PeakBytes = m.memory(&r, gc)
-	p.GoalBytes = m.goal.times(r.goal, m.askGoal(&r))
 	p.crawls = m.expectTimes(&p, &r)
-	m.doubtSetting(&p, r)
 	for _, k := range kinds {
 		i := k.of(&p)
 		if p.Measured != nil { // a run of its own belongs into the interval
@@ -271,18 +258,11 @@ func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
 		return Interval{max(mid, 0), max(mid-less, 0), max(mid+more, 0)}
 	}
 	p.CPU = time(&m.cpu, m.cpuLevel, m.noise)
-	if r.starving {
-		p.Doubts = append(p.Doubts, "the memory limit leaves no room above what is live")
-	}
-	if crawls = r.starving; seconds.Mid > maxGCShare*p.CPU.Mid {
-		crawls = true
-		// The limiter leaves the program half of the time and lets the heap grow.
-		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances")
-	}
 	p.Wall = time(&m.wall, m.wallLevel, m.waits(m.waiting))
 	share := func(v float64) float64 { return min(v/max(p.CPU.Mid, v, 1e-9), 1) }
 	p.GCShare = Interval{share(seconds.Mid), max(share(seconds.Lo)-0.003, 0), min(share(seconds.Hi)+0.003, 1)}
-	return crawls
+	// The limiter would leave the program half of the time, and let the heap grow.
+	return r.starving || seconds.Mid > maxGCShare*p.CPU.Mid
 }
 
 // ratios are CPU and wall time under one setting over those under another, each the mean
@@ -316,7 +296,7 @@ func (m *Model) contradicted() string {
 	var names, times []string
 	for _, k := range kinds {
 		f := k.fit(m)
-		if f.wide >= strange*f.usual && k.name != goalKind {
+		if f.wide >= strange*f.usual {
 			names, times = append(names, k.name), append(times, fmt.Sprintf("%.1f", f.wide/f.usual))
 		}
 	}

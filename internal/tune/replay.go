@@ -2,7 +2,6 @@ package tune
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -16,23 +15,18 @@ const (
 	// maxGCShare is where the runtime's limiter stops assists.
 	maxGCShare  = 0.5
 	leastRoom   = mib     // what a cycle allocates where the limit leaves none: threads take memory by the block
-	beginJitter = 0.05    // of the room, standard deviation
 	maxReplay   = 1 << 20 // cycles; more mean a collector that never rests
 	maxStarving = 1 << 12 // cycles without room: the rest of the life is the same
 )
 
 // A replay is what the collector does in one life of the program.
 type replay struct {
-	cycles   int     // without those that the program asks for
-	seconds  float64 // CPU
-	goal     float64 // sum of the goals, each by what was allocated towards it
-	weight   float64
-	peak     float64 // heap, bytes
-	marking  float64 // bytes allocated while marking
-	starving bool    // the limit leaves most cycles no room above what is live
-	// By how much chance moves the mean goal and the peak: standard deviations,
-	// in bytes.
-	goalSpread, peakSpread float64
+	cycles     int     // without those that the program asks for
+	seconds    float64 // CPU
+	peak       float64 // heap, bytes
+	marking    float64 // bytes allocated while marking
+	peakSpread float64 // standard deviation between runs, in bytes
+	starving   bool    // the limit leaves most cycles no room above what is live
 	// more are the bytes that count to the limit beside the heap beyond those of any limit.
 	// strain is by how much the logarithm of the seconds moves with a standard deviation of
 	// them: much, where the limit leaves hardly any room.
@@ -59,10 +53,8 @@ func beyondHeap(limit, goal float64) float64 {
 }
 
 // run replays the life of a process under a setting. Beside the heap it
-// occupies other bytes, which count to GOMEMLIMIT. With chance, cycles begin a
-// little earlier or later, and see as much more or less live as the trajectory
-// leaves open; without, where they are expected.
-func (t *trajectory) run(gc cell.GC, other float64, chance *rand.Rand) replay {
+// occupies other bytes, which count to GOMEMLIMIT.
+func (t *trajectory) run(gc cell.GC, other float64) replay {
 	var r replay
 	var allocated, marked, live, roots float64
 	forced := t.forced
@@ -83,9 +75,6 @@ func (t *trajectory) run(gc cell.GC, other float64, chance *rand.Rand) replay {
 		cost := t.cost(live + roots)
 		black := min(t.floating*cost, runwayShare*room)
 		begin := min(room-black, max(latestShare*room, room-minimumHeap))
-		if chance != nil {
-			begin *= max(1+beginJitter*chance.NormFloat64(), 0.5)
-		}
 		if len(forced) > 0 && forced[0].allocated <= allocated+begin {
 			f := forced[0]
 			forced = forced[1:]
@@ -102,17 +91,10 @@ func (t *trajectory) run(gc cell.GC, other float64, chance *rand.Rand) replay {
 			return r
 		}
 		r.peak = max(r.peak, marked+begin+black)
-		if n > 0 { // the first goal is that of every program; pilots leave it out too
-			r.goal += goal * (begin + black)
-			r.weight += begin + black
-		}
 		r.seconds += cost
 		r.cycles++
 		r.marking += black
 		live, _ = t.at(allocated + begin)
-		if chance != nil {
-			live = max(live+t.rough*chance.NormFloat64(), live/2)
-		}
 		allocated += begin + black
 		marked = live + black
 	}
@@ -124,43 +106,17 @@ func (t *trajectory) run(gc cell.GC, other float64, chance *rand.Rand) replay {
 // replayAll replays all processes of a pilot. They are taken to run at the
 // same time: peaks add up only where the runs overlap, which is not known, so
 // the largest counts.
-func (p *Pilot) replayAll(gc cell.GC, other float64, chance *rand.Rand) replay {
+func (p *Pilot) replayAll(gc cell.GC, other float64) replay {
 	var sum replay
 	for i := range p.streams {
-		r := p.streams[i].run(gc, other, chance)
+		r := p.streams[i].run(gc, other)
 		sum.cycles += r.cycles
 		sum.seconds += r.seconds
-		sum.goal += r.goal
-		sum.weight += r.weight
 		sum.marking += r.marking
 		sum.peak = max(sum.peak, r.peak)
 		sum.starving = sum.starving || r.starving
 	}
 	return sum
-}
-
-const (
-	lives      = 12 // that the deviation is taken over
-	manyCycles = 40 // of these chance moves the mean little
-)
-
-// chances replays a pilot's processes, and where cycles are few also under many
-// courses of chance: that tells by how much it matters where they fall.
-func (p *Pilot) chances(gc cell.GC, other float64) replay {
-	r := p.replayAll(gc, other, nil)
-	if r.cycles >= manyCycles || r.starving {
-		return r
-	}
-	var goals, peaks moments
-	for i := range lives {
-		life := p.replayAll(gc, other, rand.New(rand.NewPCG(uint64(i), 9)))
-		if life.weight > 0 {
-			goals.add(life.goal / life.weight)
-		}
-		peaks.add(life.peak)
-	}
-	r.goalSpread, r.peakSpread = goals.deviation(), peaks.deviation()
-	return r
 }
 
 // moments are the sums that a mean and a deviation come from.

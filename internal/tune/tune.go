@@ -281,7 +281,6 @@ type tuning struct {
 	pilots  []Pilot // of all runs that the model may learn from
 	noises  []cell.Noise
 	failed  []cell.GC // settings under which the program does not run
-	doubted int       // doubts that each prediction has
 }
 
 // mean is how long a run takes, in seconds, with its overhead.

@@ -25,16 +25,13 @@ func (s *simulated) record(c cell.Config, noise float64, rng *rand.Rand) *cell.R
 	rec.Set(cell.TotalCPU, p.CPU)
 	rec.Set(cell.RSSPeak, p.PeakBytes)
 	rec.Set(cell.GCCPUTotal, p.GCSeconds)
-	r := s.life.run(c.GC, 6*mib, nil)
+	r := s.life.run(c.GC, 6*mib)
 	if r.cycles == 0 {
 		return rec
 	}
 	live := s.life.points[0].live
 	black := r.marking / float64(r.cycles)
 	goal := r.peak
-	if r.weight > 0 {
-		goal = r.goal / r.weight
-	}
 	for i := range r.cycles {
 		rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: int64(float64(i+1) * p.Wall / float64(r.cycles+1) * 1e9), MarkNs: 1e6,
 			CPUNs: int64(p.GCSeconds / float64(r.cycles) * 1e9), StartBytes: int64(goal - black), EndBytes: int64(goal), LiveBytes: int64(live + black), GoalBytes: int64(goal), Procs: 2})

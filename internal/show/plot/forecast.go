@@ -17,8 +17,6 @@ type Forecast struct {
 	Procs            int // GOMAXPROCS; 0 for the runtime's choice
 	Bytes, CPU, Wall [3]float64
 	Measured         bool // the figures are those of runs
-	Unsure           bool // the model wants this one measured
-	UnsureMemory     bool // the model is unsure of Bytes only
 	Best             bool // no other needs both less memory and less CPU time
 }
 
@@ -30,15 +28,10 @@ func (f Forecast) percent() float64 {
 	return float64(f.GC.Percent)
 }
 
-// from says where the figures come from, and what the model is unsure of.
+// from says where the figures come from.
 func (f Forecast) from() string {
-	switch {
-	case f.Measured:
+	if f.Measured {
 		return "measured"
-	case f.Unsure:
-		return "predicted, unsure"
-	case f.UnsureMemory:
-		return "predicted, memory unsure"
 	}
 	return "predicted"
 }
@@ -143,7 +136,7 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 		p.Table.Add(row...)
 	}
 	p.Caption += " Lines are the model, corrected by the runs; vertical bars are its 90 % intervals. Right: time " +
-		"against GOGC, with off at the right end. A figure that a run contradicts is left out."
+		"against GOGC, with off at the right end. A figure that the model cannot tell is left out."
 	p.Legend = append(p.Legend, lineKey("curve plain dashed", "predicted, by GOGC"))
 	lines := []forecastLine{percents}
 	if len(limits.forecasts) > 0 {
@@ -153,8 +146,7 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 	if len(frontier.forecasts) > 0 {
 		lines = append(lines, frontier)
 		p.Legend = append(p.Legend, lineKey(frontier.class, "Pareto frontier"))
-		p.Caption += " The frontier joins the settings that no other beats in both; the table names them, and says " +
-			"where the model is unsure."
+		p.Caption += " The frontier joins the settings that no other beats in both; the table names them."
 		slices.SortStableFunc(frontier.forecasts, func(a, b Forecast) int { return cmp.Compare(a.Bytes[0], b.Bytes[0]) })
 	}
 	return lines

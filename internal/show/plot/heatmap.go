@@ -34,15 +34,12 @@ type heat struct {
 // A heatCell is measured or predicted.
 type heatCell struct {
 	text.Figure
-	predicted, unsure bool
+	predicted bool
 }
 
 // from says where the figure comes from.
 func (c heatCell) from() string {
-	switch {
-	case c.unsure:
-		return "predicted, unsure"
-	case c.predicted:
+	if c.predicted {
 		return "predicted"
 	}
 	return "measured"

@@ -69,7 +69,7 @@ func (h *heat) predict(forecasts []Forecast) {
 			continue
 		}
 		h.add(f.Procs, f.GC, heatCell{text.Figure{Metric: h.Metric, N: 1, Median: three[0], Lo: three[1], Hi: three[2]},
-			!f.Measured, f.Unsure})
+			!f.Measured})
 	}
 }
 
@@ -89,8 +89,7 @@ func addProcs(s *text.Section, p *Plot, h *heat) {
 	}
 	if h.mixed() && len(p.Legend) == 0 {
 		p.Legend = []Legend{{cellSwatch(true), "measured"}, {cellSwatch(false), "predicted"}}
-		p.Caption += " Predictions come from runs with the same GOMAXPROCS; the table has their 90 % intervals and says " +
-			"where the model is unsure."
+		p.Caption += " Predictions come from runs with the same GOMAXPROCS; the table has their 90 % intervals."
 	}
 }
 
