@@ -55,7 +55,7 @@ var corpus = []corpusProgram{
 	{Name: "feeds", What: "gofeed: a server that reads an RSS feed", Command: `exec $D/bin/feeds 127.0.0.1:18507`,
 		URL: "http://127.0.0.1:18507/feed"},
 	{Name: "payslips", Pod: true, What: "gofpdf: 12 PDF files of 20 payslips each", Command: `exec $D/bin/payslips`},
-	{Name: "policies", Pod: true, What: "go-jsonnet: rules of four teams evaluated six times", Command: `exec $D/bin/policies`},
+	{Name: "policies", Pod: true, What: "go-jsonnet: the rules of four teams evaluated", Command: `exec $D/bin/policies`},
 	{Name: "articles", Pod: true, What: "html-to-markdown: a server that turns a page into Markdown", Command: `exec $D/bin/articles 127.0.0.1:18508`,
 		URL: "http://127.0.0.1:18508/article"},
 }
