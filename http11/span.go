@@ -61,11 +61,19 @@ func nameHash(n int, first, last byte) uint8 {
 
 // A knownName is what nameID compares a name with: the first eight and the last
 // eight bytes, which may overlap, and of names longer than 16 those from the
-// eighth on; or two halves that may overlap; or up to three bytes. fold has the
-// bit 0x20 of each letter, which turns upper case into lower.
+// eighth on; or two halves that may overlap; or up to three bytes. A knownName
+// takes half a cache line.
 type knownName struct {
-	id, size   uint8
-	word, fold [3]uint64
+	id, size uint8
+	word     [3]uint64
+}
+
+// differs returns 0 if w is the i-th word of k but for its case. fold has the bit
+// 0x20 of each letter, which turns upper case into lower: a letter of k has the bit
+// 0x40, a hyphen has not.
+func (k *knownName) differs(i int, w uint64) uint64 {
+	fold := k.word[i] & (ones * 0x40) >> 1
+	return (w | fold) ^ k.word[i]
 }
 
 // knownSlots holds the known names by nameHash; no two share a slot.
@@ -91,9 +99,6 @@ var knownSlots = func() (slots [64]knownName) {
 		default:
 			slot.word[0] = threeBytes(name)
 		}
-		for i, w := range slot.word {
-			slot.fold[i] = w & (ones * 0x40) >> 1 // a letter has the bit 0x40, a hyphen has not
-		}
 	}
 	return slots
 }()
@@ -117,15 +122,14 @@ func nameID(name []byte) uint8 {
 	var differ uint64
 	switch {
 	case n >= 8:
-		differ = (loadWord(name, 0) | known.fold[0]) ^ known.word[0]
-		differ |= (loadWord(name, n-8) | known.fold[1]) ^ known.word[1]
+		differ = known.differs(0, loadWord(name, 0)) | known.differs(1, loadWord(name, n-8))
 		if n > 16 {
-			differ |= (loadWord(name, 8) | known.fold[2]) ^ known.word[2]
+			differ |= known.differs(2, loadWord(name, 8))
 		}
 	case n >= 4:
-		differ = (halves(name) | known.fold[0]) ^ known.word[0]
+		differ = known.differs(0, halves(name))
 	default:
-		differ = (threeBytes(name) | known.fold[0]) ^ known.word[0]
+		differ = known.differs(0, threeBytes(name))
 	}
 	if differ != 0 {
 		return idNone
