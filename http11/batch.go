@@ -46,8 +46,9 @@ func (c *conn) answerAll() bool {
 			return false
 		}
 		if cx.next == len(cx.buf) {
-			// await sends them in one call with its read.
-			c.left = c.raw != nil && c.sock == nil && !c.broken
+			// await sends them in one call with its read, and a loop's turn without
+			// the way that may wait.
+			c.left = c.raw != nil && !c.broken
 			return c.left || c.sendLeft()
 		}
 	}

@@ -67,7 +67,7 @@ type conn struct {
 	hijacked  bool
 	broken    bool // writing is no longer possible
 	drained   bool // the last read left nothing unread
-	left      bool // responses of the last batch are for await to send
+	left      bool // responses of the last batch are for await or turn to send
 	later     bool // a request is incomplete, and the loop waits for the rest
 	readAway  bool // waiting without the turn; owned by the waiting goroutine
 	writeAway bool // the same for a write
@@ -224,7 +224,7 @@ func (c *conn) sendLeft() bool {
 	return true
 }
 
-// sendNow is sendLeft within a read: one call of raw costs less than two. It
+// sendNow is sendLeft without a call of raw, within a read or a loop's turn. It
 // reports false if it sent less than everything.
 func (c *conn) sendNow(fd uintptr) bool {
 	x := &c.cx

@@ -118,7 +118,7 @@ func (s *socket) turn(late bool) bool {
 			c.drained = n < len(space)
 			c.cx.got(n)
 			c.later = false
-			return c.batch()
+			return c.batch() && (!c.left || c.sendNow(uintptr(s.fd)) || c.sendLeft())
 		}
 	}
 }
