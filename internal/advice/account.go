@@ -236,7 +236,7 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 	way = c.chains[name]
 	way.made = way.made || made
 	way.charge(t, size)
-	if b, ok := benchOf(above); ok && t.Objects > 0 {
+	if b, ok := j.timings.benchmark(above); ok && t.Objects > 0 {
 		if way.by[b] == nil {
 			way.by[b] = &site{}
 		}

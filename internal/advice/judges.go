@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -137,8 +136,12 @@ func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*
 			continue
 		}
 		v.count(p, rest, func(stack []profile.Line) (judge, bool) {
-			b, ok := benchmarkOf(stack, all)
-			return b, ok && matches.MatchString(b.name)
+			b, ok := v.timings.benchmark(stack)
+			i := slices.IndexFunc(all, func(p *testPackage) bool { return p.ImportPath == b.pkg })
+			if !ok || i < 0 {
+				return judge{}, false
+			}
+			return judge{all[i], b.name, ""}, matches.MatchString(b.name)
 		})
 	}
 	return nil
@@ -238,32 +241,4 @@ func readProfile(ctx context.Context, name string) (*profile.Profile, error) {
 		return nil, fmt.Errorf("advise: profile: %s: %w; want a whole CPU, heap or allocs profile in pprof format", name, err)
 	}
 	return p, nil
-}
-
-// benchmarkOf returns the benchmark that a stack belongs to, of the packages.
-func benchmarkOf(stack []profile.Line, all []*testPackage) (judge, bool) {
-	b, ok := benchOf(stack)
-	for _, p := range all {
-		if ok && p.ImportPath == b.pkg {
-			return judge{p, b.name, ""}, true
-		}
-	}
-	return judge{}, false
-}
-
-// benchOf returns the benchmark that a stack belongs to.
-func benchOf(stack []profile.Line) (bench, bool) {
-	for _, f := range slices.Backward(stack) {
-		slash := strings.LastIndex(f.Function.Name, "/") + 1
-		element, rest, ok := strings.Cut(f.Function.Name[slash:], ".")
-		name, _, _ := strings.Cut(rest, ".")
-		if !ok || !strings.HasPrefix(name, "Benchmark") {
-			continue
-		}
-		path, err := url.PathUnescape(f.Function.Name[:slash] + strings.TrimSuffix(element, "_test"))
-		if err == nil {
-			return bench{path, name}, true
-		}
-	}
-	return bench{}, false
 }

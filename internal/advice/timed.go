@@ -14,11 +14,103 @@ import (
 
 // timings know what benchmarks time, as their files say.
 type timings struct {
-	files map[string][]timedDecl // by name as a profile has it
-	dirs  map[string]string      // of packages, for profiles of what was built with -trimpath
+	files map[string][]timedDecl       // by name as a profile has it
+	dirs  map[string]string            // of packages, for profiles of what was built with -trimpath
+	parts map[string]map[string]string // of benchmarks, by directory
 }
 
-func newTimings() *timings { return &timings{map[string][]timedDecl{}, map[string]string{}} }
+func newTimings() *timings {
+	return &timings{map[string][]timedDecl{}, map[string]string{}, map[string]map[string]string{}}
+}
+
+// benchmark returns the benchmark that a stack belongs to. Where none is on it, as what it lets testing run has a
+// stack of its own, the function of tests tells that begins it.
+func (t *timings) benchmark(stack []profile.Line) (bench, bool) {
+	part := bench{}
+	for _, f := range slices.Backward(stack) {
+		_, name, _ := strings.Cut(path.Base(untyped(f.Function.Name)), ".")
+		name, _, _ = strings.Cut(name, ".")
+		pkg := strings.TrimSuffix(packageOf(f.Function.Name), "_test")
+		if strings.HasPrefix(name, "Benchmark") {
+			return bench{pkg, name}, true
+		}
+		if part.pkg == "" && strings.HasSuffix(f.Function.Filename, "_test.go") {
+			part = bench{pkg, t.partsOf(filepath.Dir(t.file(f.Function.Filename)))[name]}
+		}
+	}
+	return part, part.name != ""
+}
+
+// partsOf says of the functions of a directory's tests which benchmark comes to name them, where one alone does.
+func (t *timings) partsOf(dir string) map[string]string {
+	if known, ok := t.parts[dir]; ok {
+		return known
+	}
+	named := map[string][]string{} // what functions and variables name
+	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			continue
+		}
+		for _, d := range f.Decls {
+			for _, name := range declared(d) {
+				named[name] = append(named[name], identifiers(d)...)
+			}
+		}
+	}
+	parts := map[string]string{}
+	for name := range named {
+		if !strings.HasPrefix(name, "Benchmark") {
+			continue
+		}
+		seen, pending := map[string]bool{}, []string{name}
+		for len(pending) > 0 {
+			next := pending[0]
+			if pending = pending[1:]; seen[next] || next == "_" {
+				continue
+			}
+			seen[next] = true
+			pending = append(pending, named[next]...)
+			if _, other := parts[next]; other {
+				parts[next] = ""
+			} else {
+				parts[next] = name
+			}
+		}
+	}
+	t.parts[dir] = parts
+	return parts
+}
+
+// declared are the names of the functions and variables that a declaration is of.
+func declared(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if vars, ok := spec.(*ast.ValueSpec); ok {
+				for _, id := range vars.Names {
+					names = append(names, id.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+func identifiers(n ast.Node) (names []string) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			names = append(names, id.Name)
+		}
+		return true
+	})
+	return names
+}
 
 // prepares reports whether a sample of a benchmark is of what it does outside
 // the loop that it times: what it prepares, once for each of its runs. A stack
@@ -68,13 +160,9 @@ func (t *timings) of(name string) []timedDecl {
 	if known, ok := t.files[name]; ok {
 		return known
 	}
-	at := name
-	if !filepath.IsAbs(at) { // built with -trimpath
-		at = filepath.Join(t.dirs[path.Dir(filepath.ToSlash(name))], path.Base(filepath.ToSlash(name)))
-	}
 	var timed []timedDecl
 	fset := token.NewFileSet()
-	if f, err := parser.ParseFile(fset, at, nil, parser.SkipObjectResolution); err == nil {
+	if f, err := parser.ParseFile(fset, t.file(name), nil, parser.SkipObjectResolution); err == nil {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
 				timed = append(timed, timedDeclOf(fset, fn))
@@ -84,6 +172,14 @@ func (t *timings) of(name string) []timedDecl {
 	timed = slices.DeleteFunc(timed, func(d timedDecl) bool { return len(d.timed) == 0 })
 	t.files[name] = timed
 	return timed
+}
+
+// file is a file of tests by its name in a profile: another one if that was built with -trimpath.
+func (t *timings) file(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(t.dirs[path.Dir(filepath.ToSlash(name))], path.Base(filepath.ToSlash(name)))
 }
 
 // timedDeclOf finds what a function times. Nothing is known of one that hands

@@ -120,6 +120,40 @@ func TestTimed(t *testing.T) {
 	}
 }
 
+// TestParts: a part of a benchmark has a stack of its own, on which only the function is that begins it.
+func TestParts(t *testing.T) {
+	const file = `package m
+
+func BenchmarkA(b *testing.B) { one(b); both(b) }
+
+func BenchmarkB(b *testing.B) {
+	for _, run := range table {
+		run(b)
+	}
+	both(b)
+}
+
+var table = []func(*testing.B){two}
+
+func one(b *testing.B)   { deep(b) }
+func deep(b *testing.B)  {}
+func two(b *testing.B)   {}
+func both(b *testing.B)  {}
+func other(b *testing.B) {}
+`
+	name := filepath.Join(tree(t, map[string]string{"m_test.go": file}), "m_test.go")
+	for function, want := range map[string]string{"BenchmarkB": "BenchmarkB", "one": "BenchmarkA", "deep": "BenchmarkA",
+		"two": "BenchmarkB", "both": "", "other": ""} {
+		stack := []profile.Line{{Function: &profile.Function{Name: "example.org/m.f", Filename: "/m/m.go"}},
+			{Function: &profile.Function{Name: "example.org/m_test." + function + ".func1", Filename: name}},
+			{Function: &profile.Function{Name: "testing.(*B).runN", Filename: "/go/src/testing/benchmark.go"}}}
+		got, ok := newTimings().benchmark(stack)
+		if ok != (want != "") || ok && got != (bench{"example.org/m", want}) {
+			t.Errorf("%s is a part of %v (%v), want %q", function, got, ok, want)
+		}
+	}
+}
+
 // TestLiteralsAreFunctionsOfTheirOwn: what the body of a function literal
 // allocates is not of the place where it is made.
 func TestLiteralsAreFunctionsOfTheirOwn(t *testing.T) {
