@@ -1,22 +1,16 @@
 package coherence
 
 import (
-	"fmt"
 	"math"
-	"os"
-	"os/exec"
-	"runtime"
-	"runtime/debug"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/puzpuzpuz/xsync/v4"
 
+	"github.com/isobar-go/isobar/bench/internal/steps"
 	"github.com/isobar-go/isobar/eventloop"
-	"github.com/isobar-go/isobar/internal/base/procpin"
 	"github.com/isobar-go/isobar/latency"
 	"github.com/isobar-go/isobar/pool"
 	isobar "github.com/isobar-go/isobar/queue"
@@ -153,143 +147,45 @@ func (s Subject) simulated() (push, take int) {
 }
 
 // TestLocked counts the locked instructions that the compiled structures execute,
-// by a process that is traced instruction by instruction, and compares them with
-// those of the model. Between two breakpoints the child pushes, then takes.
+// and compares them with those of the model.
 func TestLocked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("traces instruction by instruction")
 	}
-	for i, s := range Subjects {
+	for _, s := range Subjects {
 		if s.apart {
 			continue
 		}
 		t.Run(s.Bench+"/impl="+s.Impl, func(t *testing.T) {
-			got, err := trace(i)
+			got, err := steps.Trace(s.Bench+" "+s.Impl, 2)
 			if err != nil {
 				t.Skip("cannot trace a process here: ", err)
 			}
 			push, take := s.simulated()
 			if _, real := s.real(); real == nil {
-				got[1], take = 0, 0 // by another goroutine
+				got[1].Locked, take = 0, 0 // by another goroutine
 			}
 			for k, want := range []int{push, take} {
-				if diff := math.Abs(float64(got[k] - want)); diff > 2 {
+				if diff := math.Abs(float64(got[k].Locked - want)); diff > 2 {
 					t.Errorf("%s: %d locked instructions for %d values, the model has %d",
-						[]string{"push", "take"}[k], got[k], values, want)
+						[]string{"push", "take"}[k], got[k].Locked, values, want)
 				}
 			}
-			t.Logf("push %.2f, take %.2f locked instructions a value", float64(got[0])/values, float64(got[1])/values)
+			t.Logf("push %.2f, take %.2f locked instructions a value", float64(got[0].Locked)/values, float64(got[1].Locked)/values)
 		})
 	}
 }
 
-const tracedVar = "ISOBAR_TRACED_SUBJECT"
-
-// init is the child. It is on the thread that the parent traces until main
-// begins.
 func init() {
-	var i int
-	if _, err := fmt.Sscan(os.Getenv(tracedVar), &i); err != nil {
-		return
-	}
-	runtime.LockOSThread()
-	debug.SetGCPercent(-1)
-	push, take := Subjects[i].real()
-	if take == nil {
-		take = func() {}
-	}
-	procpin.Pin() // or the runtime, which has waited for ten milliseconds, would run another goroutine
-	runtime.Breakpoint()
-	push()
-	runtime.Breakpoint()
-	take()
-	runtime.Breakpoint()
-	os.Exit(0)
-}
-
-// trace runs subject i in a child and counts locked instructions between its
-// first and second breakpoint, and its second and third.
-func trace(i int) (counts [2]int, err error) {
-	runtime.LockOSThread() // one thread traces
-	defer runtime.UnlockOSThread()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", tracedVar, i), "GODEBUG=asyncpreemptoff=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
-	if err := cmd.Start(); err != nil {
-		return counts, err
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
-	pid := cmd.Process.Pid
-	wait := func(resume func() error) (syscall.WaitStatus, error) {
-		if err := resume(); err != nil {
-			return 0, err
-		}
-		var status syscall.WaitStatus
-		_, err := syscall.Wait4(pid, &status, 0, nil)
-		return status, err
-	}
-	status, err := wait(func() error { return nil }) // after exec
-	if err != nil {
-		return counts, err
-	}
-	var code [4]byte // of the next instruction
-	var regs syscall.PtraceRegs
-	for phase := -1; ; {
-		signal := 0
-		if status.Stopped() && status.StopSignal() != syscall.SIGTRAP {
-			signal = int(status.StopSignal())
-		}
-		resume := func() error { return syscall.PtraceCont(pid, signal) }
-		if phase >= 0 {
-			resume = func() error { return step(pid, signal) }
-		}
-		if status, err = wait(resume); err != nil {
-			return counts, err
-		}
-		if !status.Stopped() {
-			return counts, fmt.Errorf("the child ended early: %v", status)
-		}
-		if err := syscall.PtraceGetRegs(pid, &regs); err != nil {
-			return counts, err
-		}
-		if status.StopSignal() != syscall.SIGTRAP {
-			continue
-		}
-		if phase < 0 || code[0] == breakpoint { // the last instruction
-			if phase++; phase == 2 {
-				return counts, nil
+	programs := steps.Programs{}
+	for _, s := range Subjects {
+		programs[s.Bench+" "+s.Impl] = func() []func() {
+			push, take := s.real()
+			if take == nil {
+				take = func() {}
 			}
-		}
-		if _, err := syscall.PtracePeekText(pid, uintptr(regs.Rip), code[:]); err != nil {
-			return counts, err
-		}
-		if locked(code[:]) {
-			counts[phase]++
+			return []func(){push, take}
 		}
 	}
-}
-
-const breakpoint = 0xCC // INT3
-
-func step(pid, signal int) error {
-	_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, syscall.PTRACE_SINGLESTEP, uintptr(pid), 0, uintptr(signal), 0, 0)
-	if errno != 0 {
-		return errno
-	}
-	return nil
-}
-
-// locked reports whether an instruction has a lock prefix, or exchanges a
-// register with memory, which locks without one.
-func locked(code []byte) bool {
-	if code[0] == 0xF0 {
-		return true
-	}
-	if code[0]&0xF0 == 0x40 { // REX prefix
-		code = code[1:]
-	}
-	return code[0]|1 == 0x87 && code[1]>>6 != 3
+	steps.Serve(programs)
 }
