@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 
 	"github.com/isobar-go/isobar/internal/base/procpin"
@@ -49,11 +50,15 @@ func Trace(program string, parts int) ([]Count, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	pid := cmd.Process.Pid
+	var others []int // threads
 	defer func() {
 		_ = cmd.Process.Kill()
+		for _, id := range others {
+			_, _ = syscall.Wait4(id, nil, syscall.WALL, nil)
+		}
 		_ = cmd.Wait()
 	}()
-	pid := cmd.Process.Pid
 	wait := func(resume func() error) (syscall.WaitStatus, error) {
 		if err := resume(); err != nil {
 			return 0, err
@@ -91,7 +96,12 @@ func Trace(program string, parts int) ([]Count, error) {
 			continue
 		}
 		if part < 0 || code[0] == breakpoint { // the last instruction
-			if part++; part == parts {
+			if part++; part == 0 {
+				if others, err = stopOthers(pid); err != nil {
+					return nil, err
+				}
+			}
+			if part == parts {
 				return counts, nil
 			}
 		}
@@ -103,6 +113,24 @@ func Trace(program string, parts int) ([]Count, error) {
 			counts[part].Locked++
 		}
 	}
+}
+
+// stopOthers stops all threads of a process but the first. One of them would ask
+// every few steps, each of which takes long, that the goroutine make way.
+func stopOthers(pid int) (others []int, err error) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, task := range tasks {
+		if id, _ := strconv.Atoi(task.Name()); id != pid {
+			if err := syscall.PtraceAttach(id); err != nil {
+				return others, err
+			}
+			others = append(others, id)
+			if _, err := syscall.Wait4(id, nil, syscall.WALL, nil); err != nil {
+				return others, err
+			}
+		}
+	}
+	return others, err
 }
 
 const breakpoint = 0xCC // INT3
