@@ -31,7 +31,8 @@ type TuneLog struct {
 	unlock  func()
 	ID      int64
 	records []*cell.Record // of the resumed run, by index
-	next    int
+	next    int            // run
+	planned int            // runs that the store knows of
 	timeout time.Duration
 	memory  int64
 	seed    uint64
@@ -102,7 +103,7 @@ func (l *TuneLog) resume(name string, c *tune.Config) error {
 	if err != nil {
 		return err
 	}
-	l.records = make([]*cell.Record, run.Total)
+	l.records, l.planned = make([]*cell.Record, run.Total), run.Total
 	for _, rec := range records {
 		l.records[rec.Cell.Index] = rec
 	}
@@ -160,8 +161,7 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout,
 		MemoryBytes: l.memory}
 	l.next++
-	known := c.Index < len(l.records)
-	if known && l.records[c.Index] != nil {
+	if c.Index < len(l.records) && l.records[c.Index] != nil {
 		rec := l.records[c.Index]
 		l.stderr = rec.Stderr
 		if rec.Cell.Key() != c.Key() {
@@ -170,10 +170,11 @@ func (l *TuneLog) keep(config cell.Config, block int,
 		}
 		return rec, nil
 	}
-	if !known {
+	if c.Index == l.planned {
 		if err := l.store.Extend(l.ID, c); err != nil {
 			return nil, err
 		}
+		l.planned++
 	}
 	began := time.Now()
 	rec, err := measure(c)
@@ -183,6 +184,10 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	}
 	rec.Set(cell.RunTime, time.Since(began).Seconds())
 	l.stderr = rec.Stderr
+	if rec.Err != nil && rec.Err.Kind == cell.FailExit { // what runs next takes its place, now or with --resume
+		l.next--
+		return rec, nil
+	}
 	return rec, l.store.Append(l.ID, rec, nil)
 }
 
@@ -210,7 +215,12 @@ func (l *TuneLog) Report(out string, result any) (string, error) {
 func (l *TuneLog) Failed(err error) error {
 	l.steps.Clear()
 	kept := ""
-	if n := l.next - 1; n > 0 {
+	var failure *cell.Failure
+	n := l.next
+	if !errors.As(err, &failure) || failure.Kind != cell.FailExit {
+		n-- // the run that ended it
+	}
+	if n > 0 {
 		kept = fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, and the same command with --resume "+
 			"continues", n, l.ID)
 	}
@@ -218,11 +228,10 @@ func (l *TuneLog) Failed(err error) error {
 		fmt.Fprintf(l.session.Err, "isobar: interrupted. %s\n", kept)
 		return ErrInterrupted
 	}
-	var failure *cell.Failure
 	switch {
-	case errors.As(err, &failure) && failure.Kind == cell.FailTimeout && !l.served:
+	case failure != nil && failure.Kind == cell.FailTimeout && !l.served:
 		err = fmt.Errorf("%w; tune needs a command that ends by itself; for a server give --url or --load", err)
-	case errors.As(err, &failure) && failure.Kind != cell.FailMemory && !l.served:
+	case failure != nil && failure.Kind != cell.FailMemory && !l.served:
 		err = fmt.Errorf("%w (it runs with an empty standard input; tune needs a command that succeeds each time)", err)
 	case errors.Is(err, tune.ErrShort):
 		return err

@@ -55,6 +55,10 @@ func (t *tuning) conclude() {
 		a.Doubts = slices.Insert(a.Doubts, 0, "today's GOGC=off has no GOMEMLIMIT: on more input than here nothing bounds "+
 			"memory; set GOMEMLIMIT to what the program may take")
 	}
+	if n := len(t.again); n > 0 {
+		a.Doubts = append(a.Doubts, fmt.Sprintf("the program failed in %d of %d runs, which were repeated: %s", n, a.Runs+n,
+			t.again[n-1]))
+	}
 	a.Headline = a.Sentence()
 }
 

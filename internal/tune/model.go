@@ -169,7 +169,7 @@ func (m *Model) doubt() {
 	}
 	if m.misfit {
 		m.doubts = append(m.doubts, "CPU time grows with collections by more than these can cost: the program may start "+
-			"others that collect untraced")
+			"others that collect untraced, or refill a sync.Pool that each collection empties")
 	}
 }
 

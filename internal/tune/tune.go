@@ -10,6 +10,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // Outcomes of tuning. What is not proven is inconclusive.
@@ -142,7 +143,7 @@ type Runner func(c cell.Config, block int) (*cell.Record, error)
 
 // ErrShort says that a run is too short to be told apart from its start-up.
 var ErrShort = errors.New("tune: a run takes less than 50 ms, or less than 20 ms of CPU time: starting it outweighs " +
-	"what settings change; tune a command that does more")
+	"what settings change; tune a command that does more (its standard input is empty)")
 
 // leastWall and leastCPU are the seconds of the shortest run worth tuning.
 const leastWall, leastCPU = 0.05, 0.02
@@ -280,6 +281,7 @@ type tuning struct {
 	planned int     // runs, at most
 	pilots  []Pilot // of all runs that the model may learn from
 	noises  []cell.Noise
+	again   []string  // why runs failed that were repeated
 	failed  []cell.GC // settings under which the program does not run
 }
 
@@ -294,6 +296,10 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 				float64(time.Second))})
 	}
 	rec, err := t.run(c, block)
+	for err == nil && t.byChance(rec.Err) {
+		t.again = append(t.again, rec.Err.Message)
+		rec, err = t.run(c, block)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +307,13 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 	t.answer.Seconds += rec.Metrics[cell.WallTime]
 	t.spent += cmp.Or(rec.Metrics[cell.RunTime], rec.Metrics[cell.WallTime]+overheadSeconds)
 	if rec.Err != nil {
-		return rec, fmt.Errorf("tune: the program failed with %s: %w%s", settingText(c), rec.Err, panicLine(rec.Stderr))
+		before := ""
+		if n := len(t.again); n > 0 {
+			before = fmt.Sprintf(", after %s and %s that failed and were repeated",
+				text.Plural(t.answer.Runs-1, "good run"), text.Plural(n, "run"))
+		}
+		return rec, fmt.Errorf("tune: the program failed with %s%s: %w%s", settingText(c), before, rec.Err,
+			panicLine(rec.Stderr))
 	}
 	t.noises = append(t.noises, rec.Noise)
 	if p, err := NewPilot(rec); c.GOMAXPROCS == t.Base.GOMAXPROCS && c.Pod == t.Base.Pod &&
@@ -309,6 +321,15 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 		t.pilots = append(t.pilots, p)
 	}
 	return rec, nil
+}
+
+// mostAgain is how many runs of a study are repeated because the program failed.
+const mostAgain = 2
+
+// byChance reports whether a run that failed should be repeated: the program ran before, and
+// settings of the collector seldom make one exit.
+func (t *tuning) byChance(f *cell.Failure) bool {
+	return f != nil && f.Kind == cell.FailExit && len(t.pilots) > 0 && len(t.again) < mostAgain
 }
 
 // panicLine is the first line of a crash of the Go runtime, or "".

@@ -232,6 +232,37 @@ func TestTuneRefuses(t *testing.T) {
 	}
 }
 
+// TestRepeatsWhatFailsByChance has a program exit with an error in some of its runs: never in
+// its first, and not more often than a study repeats.
+func TestRepeatsWhatFailsByChance(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fails []int
+		want  string // of the error
+	}{
+		"twice": {[]int{3, 9}, ""}, "at first": {[]int{1}, "failed with GOGC=100: exit"},
+		"often": {[]int{3, 5, 6}, "after 3 good runs and 2 runs that failed and were repeated: exit"},
+	} {
+		program, rng, runs := program(0.3), rand.New(rand.NewPCG(5, 5)), 0
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Seed: 1}
+		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+			rec := program.record(c, 0.01, rng)
+			if runs++; slices.Contains(tc.fails, runs) {
+				rec.Err = &cell.Failure{Kind: cell.FailExit, Message: "status 1"}
+			}
+			return rec, nil
+		})
+		if tc.want != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: %v, want %q", name, err, tc.want)
+			}
+			continue
+		}
+		if doubts := strings.Join(r.Doubts, "; "); err != nil || r.Runs != runs-2 || !strings.Contains(doubts, "failed in 2 of") {
+			t.Errorf("%s: %v, %d runs of %d, doubts %q", name, err, r.Runs, runs, doubts)
+		}
+	}
+}
+
 // TestTuneRacesWhatDoesNotFit tunes a program of which collections cost ten times
 // what its trace says, as where other processes collect untraced: the model says
 // that it does not know, and settings race.
