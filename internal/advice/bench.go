@@ -2,6 +2,7 @@ package advice
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,6 +80,9 @@ func (c command) benchPackages(ctx context.Context, patterns []string) (with []*
 // finer than the runtime's default, because benchmarks are short.
 const profileRate = 16 << 10
 
+// profileTime is how long each benchmark runs under profiles.
+var profileTime = "300ms"
+
 // Profile runs the benchmarks of the packages that match bench, a regular
 // expression as go test takes it, under a CPU and an allocation profile, and
 // leaves the profiles in dir. It returns the names of those that can be read,
@@ -97,7 +101,7 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
 		base := filepath.Join(dir, fmt.Sprint(i))
 		cpu, mem := base+".cpu.pb.gz", base+".allocs.pb.gz"
-		out, err := in.run(ctx, "go", "test", "-vet=off", "-run", "^$", "-bench", bench, "-benchtime", "300ms", "-o",
+		out, err := in.run(ctx, "go", "test", "-vet=off", "-run", "^$", "-bench", bench, "-benchtime", profileTime, "-o",
 			base+".test", "-cpuprofile", cpu, "-memprofile", mem, "-memprofilerate", fmt.Sprint(profileRate), p.ImportPath)
 		os.Remove(base + ".test")
 		if ctx.Err() != nil {
@@ -137,5 +141,5 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		return nil, nil, failed
 	}
 	return nil, nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them",
-		strings.Join(c.Patterns, " "), bench)
+		cmp.Or(strings.Join(c.Patterns, " "), "."), bench)
 }

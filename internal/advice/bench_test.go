@@ -6,6 +6,9 @@ import (
 	"testing"
 )
 
+// Tests look at what allocates, of which a few hundred samples show as much as thousands.
+func init() { profileTime = "50ms" }
+
 // A profile that tests have broken is left out, and said to be.
 func TestProfileLeavesOutBroken(t *testing.T) {
 	dir := tree(t, map[string]string{

@@ -24,7 +24,8 @@ var suites = map[string][]string{
 	"many": {
 		"-blocks=9 -benchtime=20ms -cpu=" + procsHere + " -variant='" + modelVariant + "' -bench='" + modelled + "'" +
 			" ./lines ./queue ./pool ./recorder ./eventloop ./http11",
-		"-blocks=7 -benchtime=50ms -cpu=" + procsHere + " -variant=', many CPUs' ./recorder ./pool ./queue ./eventloop ./http11",
+		"-blocks=7 -benchtime=50ms -cpu=" + procsHere +
+			" -variant=', many CPUs' ./recorder ./pool ./queue ./eventloop ./http11",
 	},
 }
 
