@@ -43,6 +43,7 @@ const (
 	heavy          = 15     // of these, whose three heaviest benchmarks run; of others the heaviest does
 	measuredTimes  = "100x" // iterations of a benchmark
 	measuredWithin = 12 * time.Second
+	measuredPart   = time.Second        // more, of each of its parts
 	memoryLimit    = "GOMEMLIMIT=64MiB" // for a process whose heap is read again and again; each collection empties pools
 )
 
@@ -53,8 +54,8 @@ type measurer struct {
 	in     instrumenter
 	tmp    string
 	result sightings
-	within time.Duration // for each benchmark
-	late   []string      // benchmarks that had not ended by then
+	within time.Duration // for a benchmark without parts
+	late   []string      // benchmarks that had not ended in their time, and that
 }
 
 // measure returns what was seen; nil, and why, where nothing could be.
@@ -82,7 +83,7 @@ func (m *measurer) why(err error) string {
 		why = append(why, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	if len(m.late) > 0 {
-		why = append(why, fmt.Sprintf("what was seen within %v of %s counts", m.within, strings.Join(m.late, ", ")))
+		why = append(why, fmt.Sprintf("what was seen within %s counts", strings.Join(m.late, ", ")))
 	}
 	if len(why) == 0 {
 		return ""
@@ -229,7 +230,8 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 	for _, name := range names {
 		m.Progress("how long what " + name + " of " + p.ImportPath + " makes lives")
 		subs := m.parts(ctx, binary, p, name)
-		within, cancel := context.WithTimeout(ctx, m.within)
+		limit := m.within + time.Duration(len(subs)-1)*measuredPart
+		within, cancel := context.WithTimeout(ctx, limit)
 		for _, sub := range subs {
 			if within.Err() != nil {
 				break
@@ -239,7 +241,7 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 			}
 		}
 		if within.Err() != nil {
-			m.late = append(m.late, name)
+			m.late = append(m.late, fmt.Sprint(limit, " of ", name))
 		}
 		cancel()
 		if ctx.Err() != nil {

@@ -108,7 +108,7 @@ func BenchmarkNext(*testing.B) {}
 	m := &measurer{Measuring: Measuring{Progress: func(s string) { told += s + "\n" }}, tmp: t.TempDir(),
 		result: sightings{}, within: 2 * time.Second}
 	err = m.measurePackage(t.Context(), overlay{}, &mod, pkgs[0], []string{"BenchmarkForever", "BenchmarkNext"})
-	if err != nil || !slices.Contains(m.late, "BenchmarkForever") || !strings.Contains(told, "BenchmarkNext") {
+	if err != nil || !slices.Contains(m.late, "2s of BenchmarkForever") || !strings.Contains(told, "BenchmarkNext") {
 		t.Errorf("%v; late are %q; it told %q", err, m.late, told)
 	}
 	if why := m.why(nil); !strings.Contains(why, "within 2s of BenchmarkForever") {
