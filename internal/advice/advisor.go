@@ -76,15 +76,16 @@ type Finding struct {
 
 	Caveat check.Caveat `json:"caveat,omitempty"` // what the fix asks for beyond its function
 
-	Spans      []span `json:"-"` // the lines that the finding accounts for, its own first
-	Grows      bool   `json:"-"` // only what is allocated after the first time is saved
-	Pkg        string `json:"-"` // import path
-	Start, End int    `json:"-"` // the bytes of the file that are flagged
-	Edits      fix    `json:"-"` // what mends it; nil for none
+	Spans []span `json:"-"` // the code that the finding accounts for, its own first
+	Grows bool   `json:"-"` // only what is allocated after the first time is saved
+	Pkg   string `json:"-"` // import path
+	Edits fix    `json:"-"` // what mends it; nil for none
 }
 
 // key tells findings with a fix apart.
-func (f *Finding) key() string { return fmt.Sprint(f.Spans[0].File, ":", f.Start, " ", f.Check) }
+func (f *Finding) key() string {
+	return fmt.Sprint(f.Spans[0].File, ":", f.Spans[0].Start, " ", f.Check)
+}
 
 // Text is the message with the caveat, if any.
 func (f *Finding) Text() string {

@@ -161,7 +161,7 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) Findin
 	out := Finding{
 		File: pos.Filename, Line: pos.Line, Column: pos.Column, EndLine: end.Line, Function: functionAt(p, d.Pos),
 		Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
-		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Start: pos.Offset, End: end.Offset, Edits: edits(p, d),
+		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Edits: edits(p, d),
 		Grows: c.Grows,
 	}
 	first := &out.Spans[0]

@@ -50,7 +50,7 @@ func (k *subject) mend() fix {
 		ok = m.sized()
 	case k.value:
 		ok = m.result()
-	case !k.grows && k.again() && k.life.up == 0:
+	case !k.grows && k.again():
 		ok = m.reuse()
 	}
 	if !ok {
@@ -530,5 +530,5 @@ func (k *subject) mended(f fix) Finding {
 	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.check(),
 		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, Pkg: k.p.Pkg.Path(),
 		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column, Start: at.Offset,
-			End: end.Offset}}, Start: at.Offset, End: end.Offset, Edits: f}
+			End: end.Offset}}, Edits: f}
 }

@@ -46,9 +46,10 @@ func (t texts) line(name string, n int) string {
 
 // flagged is the code of a finding, with its white space made even.
 func (t texts) flagged(f *Finding) string {
-	src := t.read(f.Spans[0].File)
-	if f.Start > f.End || f.End > len(src) {
+	at := f.Spans[0]
+	src := t.read(at.File)
+	if at.Start > at.End || at.End > len(src) {
 		return ""
 	}
-	return strings.Join(strings.Fields(string(src[f.Start:f.End])), " ")
+	return strings.Join(strings.Fields(string(src[at.Start:at.End])), " ")
 }

@@ -64,9 +64,9 @@ func (k *subject) dies() bool {
 }
 
 // again reports whether one instance could be used again and again: it dies, and no two
-// live at a time. What dies further up is a result that each caller drops.
+// live at a time. What dies further up is a result, of which a caller may hold two.
 func (k *subject) again() bool {
-	return k.dies() && !k.life.many && !recursive(k.p, k.s.Func) && (k.life.up == 0 || k.life.dropped != nil)
+	return k.dies() && !k.life.many && !recursive(k.p, k.s.Func) && k.life.up == 0
 }
 
 // change sets a remedy, which is a candidate until it was tried.
@@ -80,7 +80,7 @@ const least = 64
 // reuse sets the remedy for memory of which one instance is enough: thing is its name.
 func (k *subject) reuse(thing, reset string) {
 	switch {
-	case !k.again() || k.life.up > 0 || k.e.Size < least: // a caller may hold two results at a time
+	case !k.again() || k.e.Size < least:
 	case k.life.round:
 		k.change("bufferpercall", "make %s once, before the loop, and %s in each round", thing, reset)
 	case k.s.Func.Parent() == nil: // else it may run once, as the New of a pool does

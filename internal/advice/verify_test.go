@@ -307,7 +307,7 @@ func TestLay(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	dir := tree(t, map[string]string{"a.go": "alpha(1) beta(2)", "b.go": "alpha( 1 ) gamma(3)"})
 	at := func(file string, start, end int, check, function string) Finding {
-		return Finding{Check: check, Function: function, Pkg: "p", Start: start, End: end, Spans: []span{{File: filepath.Join(dir, file)}}}
+		return Finding{Check: check, Function: function, Pkg: "p", Spans: []span{{File: filepath.Join(dir, file), Start: start, End: end}}}
 	}
 	alpha, beta := at("a.go", 0, 8, "c", "f"), at("a.go", 9, 16, "c", "f")
 	gamma := at("b.go", 11, 19, "c", "f")
