@@ -279,7 +279,7 @@ func use(c store.Cache) {
 `), func(string) *Facts { return facts }, store.Pkg)
 	var got []string
 	for _, s := range user.Sites() {
-		if s.Kind == Literal {
+		if s.Kind == New {
 			got = append(got, verdict(user, s))
 		}
 	}

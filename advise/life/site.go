@@ -15,7 +15,8 @@ import (
 type Kind int
 
 const (
-	Literal     Kind = iota // a composite literal, or new
+	Literal     Kind = iota // a composite literal
+	New                     // new
 	Variable                // a local variable whose address is taken or that a closure shares
 	Make                    // make of a slice
 	Append                  // append beyond the capacity
@@ -33,9 +34,9 @@ const (
 	Call                    // a call: what it allocates is its callee's
 )
 
-var kindNames = [...]string{"composite literal", "variable on the heap", "make", "append", "map made", "map grown",
-	"concatenation", "conversion", "boxing", "closure", "method value", "variadic list", "channel", "goroutine",
-	"defer record", "call"}
+var kindNames = [...]string{"composite literal", "new", "variable on the heap", "make", "append", "map made",
+	"map grown", "concatenation", "conversion", "boxing", "closure", "method value", "variadic list", "channel",
+	"goroutine", "defer record", "call"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -180,7 +181,7 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 		}
 		if s.Type != nil && p.Sizes != nil && !Parametrized(s.Type) {
 			s.Size = p.Sizes.Sizeof(s.Type)
-			if s.Size == 0 && (s.Kind == Literal || s.Kind == Variable) {
+			if s.Size == 0 && (s.Kind == Literal || s.Kind == New || s.Kind == Variable) {
 				continue // all of no bytes are at one address
 			}
 		}
@@ -290,9 +291,9 @@ func allocSite(i *ssa.Alloc) *Site {
 	}
 	s := &Site{Kind: Variable, Value: i}
 	switch i.Comment {
-	case "new", "complit":
-		s.Kind = Literal
-	case "slicelit":
+	case "new":
+		s.Kind = New
+	case "complit", "slicelit":
 		s.Kind = Literal
 	case "makeslice":
 		s.Kind = Make

@@ -288,7 +288,7 @@ func class(n int64) int64 {
 // not tell it.
 func fixedSize(s *life.Site) int64 {
 	switch s.Kind {
-	case life.Literal, life.Variable, life.Box, life.Variadic:
+	case life.Literal, life.New, life.Variable, life.Box, life.Variadic:
 		return s.Size
 	case life.Make:
 		if _, array := s.Value.(*ssa.Alloc); array {

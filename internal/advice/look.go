@@ -49,7 +49,7 @@ func (k *subject) grown() string {
 		return ""
 	}
 	switch begin := k.growth.Begin; {
-	case k.s.Kind == life.MapGrow && k.e.Size <= k.firstGroup():
+	case k.s.Kind == life.MapGrow && k.firstGroup():
 		return "it is the memory of the map's first entries"
 	case k.growth.Field != "":
 		return "field " + k.growth.Field + " grows"
@@ -69,14 +69,16 @@ func (k *subject) grown() string {
 	return ""
 }
 
-// firstGroup is the size of what a map makes for its first eight entries, whatever its size hint.
-func (k *subject) firstGroup() float64 {
+// firstGroup reports whether most of it has the size of what a map makes for its first eight entries,
+// whatever its size hint.
+func (k *subject) firstGroup() bool {
 	const entries, control = 8, 8
 	m, ok := k.s.Type.Underlying().(*types.Map)
 	if !ok || k.p.Sizes == nil || life.Parametrized(m) {
-		return 0
+		return false
 	}
-	return float64(class(control + entries*(k.p.Sizes.Sizeof(m.Key())+k.p.Sizes.Sizeof(m.Elem()))))
+	first := k.t.sizes[class(control+entries*(k.p.Sizes.Sizeof(m.Key())+k.p.Sizes.Sizeof(m.Elem())))]
+	return first != nil && first.Bytes > k.t.Bytes/2
 }
 
 // purpose says what takes the memory, where the expression itself tells.
@@ -87,7 +89,7 @@ func (k *subject) purpose() string {
 	to := k.consumer()
 	switch k.s.Kind {
 	case life.Box, life.Variadic, life.Convert:
-		if to == "" {
+		if to == "" || k.s.Kind == life.Convert && !usedOnce(k.s.Value) {
 			return ""
 		}
 		return to + ", which it is made for: " + map[life.Kind]string{life.Box: "it takes an interface",
@@ -100,6 +102,17 @@ func (k *subject) purpose() string {
 		return "the defer in a loop: what it keeps is released as the function returns"
 	}
 	return ""
+}
+
+// usedOnce reports whether a value has no use beside one.
+func usedOnce(v ssa.Value) bool {
+	uses := 0
+	for _, use := range *v.Referrers() {
+		if _, debug := use.(*ssa.DebugRef); !debug {
+			uses++
+		}
+	}
+	return uses == 1
 }
 
 // shared reports whether the memory may lie in one block with what others make, which lives as

@@ -34,8 +34,9 @@ type subject struct {
 // rules name a remedy for each kind that has one: only where they have checked what it rests
 // on. Whatever has no remedy gets what is known, and where to look.
 var rules = map[life.Kind]func(*subject){
-	life.Literal: (*subject).object, life.Variable: (*subject).object, life.Make: (*subject).slice,
-	life.Append: (*subject).appended, life.Map: (*subject).mapped, life.MapGrow: (*subject).mapped,
+	life.Literal: (*subject).object, life.New: (*subject).object, life.Variable: (*subject).object,
+	life.Make: (*subject).slice, life.Append: (*subject).appended,
+	life.Map: (*subject).mapped, life.MapGrow: (*subject).mapped,
 }
 
 // about are the checks of kinds whose remedy is not theirs alone.

@@ -145,3 +145,53 @@ func Sum(in []int) (n int) {
 		}
 	}
 }
+
+// TestLooksSayWhatHolds: what a look says of an expression is not said of those beside which it is wrong.
+func TestLooksSayWhatHolds(t *testing.T) {
+	x, p := explainerOf(t, `package m
+
+func count(m map[string]int, s string) { m[s]++ }
+
+func same(a, b []rune) bool { return len(a) > 0 && len(b) > 0 && a[0] == b[0] }
+
+func once(a string, b []rune) bool { return same([]rune(a), b) }
+
+func twice(a string, b []rune) bool {
+	text := []rune(a)
+	return same(text, b) || len(text) > 9
+}
+
+type pair struct{ a, b int }
+
+func made() *pair { return new(pair) }
+`)
+	const first, convert = "first entries", "same, which it is made for"
+	for _, tt := range []struct {
+		function string
+		kind     life.Kind
+		sizes    map[int64]*Totals
+		says     string
+	}{
+		{"count", life.MapGrow, map[int64]*Totals{208: {Objects: 9, Bytes: 9 * 208}}, first},
+		{"count", life.MapGrow, map[int64]*Totals{48: {Objects: 9, Bytes: 9 * 48}, 416: {Objects: 9, Bytes: 9 * 416}}, ""},
+		{"once", life.Convert, nil, convert},
+		{"twice", life.Convert, nil, ""},
+		{"made", life.New, nil, ""},
+	} {
+		of := &site{sizes: tt.sizes}
+		for _, one := range tt.sizes {
+			of.add(*one)
+		}
+		found := matching(p.Sites(), func(s *life.Site) bool { return s.Func.Name() == tt.function && s.Kind == tt.kind })
+		if len(found) != 1 {
+			t.Fatalf("%d of kind %v in %s", len(found), tt.kind, tt.function)
+		}
+		at := place{p.Fset.Position(found[0].Pos()).Filename, found[0].From}
+		e := x.part(&cause{at: at, function: "m." + tt.function}, p, found[0], of)
+		for _, text := range []string{first, convert} {
+			if strings.Contains(e.Remedy, text) != (text == tt.says) {
+				t.Errorf("%s: %q; want %q", tt.function, e.Remedy, tt.says)
+			}
+		}
+	}
+}
