@@ -168,8 +168,8 @@ func (m *Model) doubt() {
 		m.doubts = append(m.doubts, fmt.Sprintf("only %d collections ran: a longer run tells more", cycles))
 	}
 	if m.misfit {
-		m.doubts = append(m.doubts, "CPU time grows with collections by more than these can cost: the program may start "+
-			"others that collect untraced, or refill a sync.Pool that each collection empties")
+		m.doubts = append(m.doubts, "CPU time grows with collections by more than these can cost: they may disturb the "+
+			"program, or it may start others that collect untraced")
 	}
 }
 

@@ -67,8 +67,8 @@ type followed struct {
 	cycles  int     // whose goal tells
 	off     int     // of them, are not what was asked for
 	none    int     // collections without a goal: the program asked for them, with collection off
-	percent float64 // GOGC that the goals imply: median
-	goal    float64 // bytes: median
+	percent float64 // GOGC that those imply, or all where none are off: median
+	goal    float64 // bytes, of the same: median
 }
 
 // obeys reads the goals of a run. After each cycle the runtime sets the next goal to
@@ -80,7 +80,7 @@ func obeys(rec *cell.Record) followed {
 	f := followed{asked: gc.Percent}
 	ratio := float64(gc.Percent) / 100
 	last := map[int]cell.Cycle{}
-	var percents, goals []float64
+	var percents, goals, ownPercents, ownGoals []float64
 	for _, c := range rec.Cycles {
 		before, ok := last[c.Stream]
 		last[c.Stream] = c
@@ -97,12 +97,17 @@ func obeys(rec *cell.Record) followed {
 			continue
 		}
 		f.cycles++
-		percents, goals = append(percents, 100*(goal-marked)/(marked+roots)), append(goals, goal)
+		implied := 100 * (goal - marked) / (marked + roots)
+		percents, goals = append(percents, implied), append(goals, goal)
 		// gctrace rounds what was marked, and the goal.
 		allowed := 0.1*asked + mib*(0.5+0.5*(1+ratio))
 		if goal > asked+allowed || gc.LimitBytes == 0 && goal < asked-allowed {
 			f.off++
+			ownPercents, ownGoals = append(ownPercents, implied), append(ownGoals, goal)
 		}
+	}
+	if f.off > 0 {
+		percents, goals = ownPercents, ownGoals
 	}
 	if f.cycles > 0 {
 		f.percent, f.goal = median(percents), median(goals)
@@ -123,7 +128,11 @@ func selfSet(first, second *cell.Record, calls []string) string {
 	if len(calls) > 0 {
 		contains = "its binary contains " + strings.Join(calls, " and ")
 	}
-	still := "; GOGC has no effect on it: change that call, or make it depend on the environment"
+	on := "it"
+	if b.off < b.cycles {
+		on = fmt.Sprintf("%d of %d collections of the second run", b.off, b.cycles)
+	}
+	still := "; GOGC has no effect on " + on + ": change that call, or make it depend on the environment"
 	switch {
 	case len(first.Cycles)+len(second.Cycles) == 0 && slices.Contains(calls, setPercent):
 		return "the program turns its collector off: no collection ran under either of two settings, and " + contains +

@@ -68,6 +68,28 @@ func TestRecordedObey(t *testing.T) {
 	}
 }
 
+// TestSetsItselfForAWhile has a program whose goals follow GOGC in the first of four cycles, and
+// then those of 50.
+func TestSetsItselfForAWhile(t *testing.T) {
+	run := func(percent int) *cell.Record {
+		rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{GC: setting(percent, 0)}}}
+		for i := range 40 {
+			goal := int64(30 * mib)
+			if i < 10 {
+				goal = int64(20+20*percent/100) * mib
+			}
+			rec.Cycles = append(rec.Cycles, cell.Cycle{LiveBytes: 20 * mib, GoalBytes: goal, StartBytes: goal - mib, EndBytes: goal})
+		}
+		return rec
+	}
+	why := selfSet(run(100), run(400), []string{setPercent})
+	for _, want := range []string{"about GOGC=49,", "no effect on 30 of 39 collections"} {
+		if !strings.Contains(why, want) {
+			t.Errorf("%q lacks %q", why, want)
+		}
+	}
+}
+
 func TestCollectorCalls(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
