@@ -17,7 +17,7 @@ import (
 // flows gives the sites the step that takes them to the heap, as the compiler has it: it compiles
 // the packages of the heaviest ones again. What does not build stays without, and that of which
 // the compiler says different things: of several expressions that are spelled alike, or of
-// several functions that the code is inlined into.
+// several functions that the code is inlined into and that make much of it.
 func (x *explainer) flows(sites []Explained) {
 	const most = 100 // sites
 	sites = sites[:min(most, len(sites))]
@@ -58,25 +58,36 @@ func (x *explainer) flow(e *Explained, said map[place][]*Fact) {
 		text string
 		at   place
 	}
-	var steps []step
+	weights, all := map[step]int64{}, int64(0)
 	for _, f := range said[place{below(own.file), e.Line}] {
-		about := f.Code != "leak" && named(e.What, shortened(f.Message)) && f.inlined() == e.inlined
-		if !about || e.inlined && !e.cause.passes(f.outer()) {
+		if f.Code == "leak" || !named(e.What, shortened(f.Message)) || f.inlined() != e.inlined {
 			continue
 		}
+		weight := int64(1)
+		if e.inlined {
+			weight = e.cause.through(f.outer())
+		}
 		text, at := x.leaked(f, said)
-		steps = append(steps, step{text, at})
+		weights[step{text, at}] += weight
+		all += weight
 	}
-	if steps = slices.Compact(steps); len(steps) != 1 {
+	const most = 0.95
+	var it step
+	for s, weight := range weights {
+		if weight > 0 && float64(weight) >= most*float64(all) {
+			it = s
+		}
+	}
+	if it.text == "" {
 		return
 	}
-	at := steps[0].at
+	at := it.at
 	same := below(at.file) == below(own.file)
-	if e.Flow = fmt.Sprintf("%s, line %d", steps[0].text, at.line); !same {
-		e.Flow = steps[0].text + ", " + x.spell(at)
+	if e.Flow = fmt.Sprintf("%s, line %d", it.text, at.line); !same {
+		e.Flow = it.text + ", " + x.spell(at)
 	}
-	if strings.HasSuffix(steps[0].text, "(return)") && at.line != e.Line && x.returns(at) > 1 {
-		e.Flow = steps[0].text // it has the first one, whichever the value takes
+	if strings.HasSuffix(it.text, "(return)") && at.line != e.Line && x.returns(at) > 1 {
+		e.Flow = it.text // it has the first one, whichever the value takes
 		return
 	}
 	if e.Verdict != Look {
@@ -158,13 +169,16 @@ func (x *explainer) returns(at place) int {
 	return 0
 }
 
-// passes reports whether a way to what allocates passes a line.
-func (c *cause) passes(at place) bool {
-	return slices.ContainsFunc(c.ways(), func(w *chain) bool {
-		return slices.ContainsFunc(w.frames, func(f frame) bool {
+// through is how much is made on the ways to what allocates that pass a line.
+func (c *cause) through(at place) (bytes int64) {
+	for _, w := range c.ways() {
+		if slices.ContainsFunc(w.frames, func(f frame) bool {
 			return f.line == at.line && below(f.file) == below(at.file)
-		})
-	})
+		}) {
+			bytes += max(w.Bytes, 1)
+		}
+	}
+	return bytes
 }
 
 // named reports whether an expression begins with what an escape message is about.

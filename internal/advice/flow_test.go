@@ -88,14 +88,19 @@ func TestFlows(t *testing.T) {
 		return 1 + strings.Count(before, "\n")
 	}
 	file := p.Fset.Position(p.Files[0].Package).Filename
-	reached := func(comment string) *cause {
-		way := &chain{made: true, frames: []frame{{place: place{file, line(comment)}}}}
-		return &cause{chains: map[string]*chain{"": way}}
+	reached := func(comments string) *cause {
+		c := &cause{chains: map[string]*chain{}}
+		for i, one := range strings.Fields(comments) { // each makes a hundredth of what the one before makes
+			c.chains[one] = &chain{made: true, frames: []frame{{place: place{file, line(one)}}},
+				site: site{Totals: Totals{Bytes: []int64{10000, 100, 100}[i]}}}
+		}
+		return c
 	}
 	var sites []Explained
 	wants := []struct{ at, through, step, decides string }{
 		{"returned", "", "return", "returned"}, {"handed", "", "keep(w)", "keeps"}, {"small", "", "return", "small"},
 		{"small", "here", "all[1] = v", "stored"}, {"small", "there", "all[2] =", "there"}, {"small", "keeps", "", ""},
+		{"small", "here there", "all[1] = v", "stored"}, {"small", "keeps here there", "", ""},
 		{"through", "", "all[3] = v", "put"}, {"variable", "", "v.n = &t", "address"}, {"same", "", "return", "same"},
 		{"alike", "", "", ""}, {"either", "", "return v", ""}, {"late", "", "return v", "once"},
 	}
