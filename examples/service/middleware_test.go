@@ -241,6 +241,10 @@ func TestCompress(t *testing.T) {
 				}
 				head := request(t, plain, "HEAD", base+p.path, "Accept-Encoding", accept)
 				sameLength := head.length == got.length || got.status == 204 // for which the client makes up one
+				if got.length == 0 {                                         // nothing written for HEAD may be a handler that knows HEAD: it has no length
+					sameLength = head.length == -1
+					got.header.Del("Content-Length")
+				}
 				if head.status != got.status || !reflect.DeepEqual(head.header, got.header) || !sameLength {
 					t.Errorf("%s: HEAD %v, GET %v", name, head, got.header)
 				}
