@@ -55,11 +55,45 @@ func (t *tuning) conclude() {
 		a.Doubts = slices.Insert(a.Doubts, 0, "today's GOGC=off has no GOMEMLIMIT: on more input than here nothing bounds "+
 			"memory; set GOMEMLIMIT to what the program may take")
 	}
+	if t.exceeds != "" {
+		a.Doubts = slices.Insert(a.Doubts, 0, "the program sets its memory limit itself, by "+setLimit+": heap goals under "+
+			t.exceeds+" exceed that limit")
+	}
+	if why := t.varies(); why != "" {
+		a.Doubts = slices.Insert(a.Doubts, 0, why)
+	}
 	if n := len(t.again); n > 0 {
 		a.Doubts = append(a.Doubts, fmt.Sprintf("the program failed in %d of %d runs, which were repeated: %s", n, a.Runs+n,
 			t.again[n-1]))
 	}
 	a.Headline = a.Sentence()
+}
+
+// sameWork is how many times the least that runs under today's setting allocate the most is,
+// of a program that does the same each time.
+const sameWork = 1.5
+
+// varies says that the program does not do the same work each time; "" if it does.
+func (t *tuning) varies() string {
+	var all []float64
+	for _, p := range t.pilots {
+		sum := 0.0
+		for _, s := range p.streams {
+			sum += s.total
+		}
+		if p.GC == t.Base.GC && p.Cycles >= fewCycles {
+			all = append(all, sum)
+		}
+	}
+	if len(all) < leastRounds {
+		return ""
+	}
+	least, most := slices.Min(all), slices.Max(all)
+	if most < sameWork*least {
+		return ""
+	}
+	return fmt.Sprintf("the program does not do the same work each time: it allocates %s to %s under %s", bytesText(least),
+		bytesText(most), settingText(t.Base))
 }
 
 // guardMargin is how far a guard lies above the most memory that was measured: so far

@@ -115,6 +115,22 @@ func obeys(rec *cell.Record) followed {
 	return f
 }
 
+// exceeds reports whether the goals of a run leave less of its GOMEMLIMIT than any program needs
+// beside the heap: then another limit is in force.
+func exceeds(rec *cell.Record) bool {
+	over, cycles, marked := 0, 0, int64(0)
+	for _, c := range rec.Cycles {
+		if room := c.GoalBytes - marked; marked > 0 && room > 2*mib { // else what is live sets the goal
+			cycles++
+			if float64(c.GoalBytes) > limitGoal(float64(rec.Cell.GC.LimitBytes)-leastOther) {
+				over++
+			}
+		}
+		marked = c.LiveBytes
+	}
+	return rec.Cell.GC.LimitBytes > 0 && cycles >= 3 && 3*over > 2*cycles
+}
+
 // disobeys reports whether the goals do not follow the settings.
 func (f followed) disobeys() bool {
 	return f.cycles >= 3 && 3*f.off > 2*f.cycles || f.cycles == 0 && f.none > 0

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,6 +87,48 @@ func TestSetsItselfForAWhile(t *testing.T) {
 	for _, want := range []string{"about GOGC=49,", "no effect on 30 of 39 collections"} {
 		if !strings.Contains(why, want) {
 			t.Errorf("%q lacks %q", why, want)
+		}
+	}
+}
+
+// TestExceedsItsLimit: goals of 15 MiB under a limit of 16 are those of another limit; where more
+// is live than the limit allows, they are not.
+func TestExceedsItsLimit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		limit, goal, live int64
+		want              bool
+	}{
+		"another limit": {16, 15, 2, true}, "the limit": {16, 10, 2, false}, "none": {0, 15, 2, false}, "too much live": {16, 20, 20, false},
+	} {
+		rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{GC: setting(800, tc.limit*mib)}}}
+		for range 5 {
+			rec.Cycles = append(rec.Cycles, cell.Cycle{GoalBytes: tc.goal * mib, LiveBytes: tc.live * mib})
+		}
+		if got := exceeds(rec); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestSaysThatWorkVaries tunes a program that does up to three times as much in some runs, and
+// one that does not.
+func TestSaysThatWorkVaries(t *testing.T) {
+	for _, most := range []float64{1, 3} {
+		rng := rand.New(rand.NewPCG(5, 5))
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: 1}
+		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+			program := program(0.3)
+			share := 1 + (most-1)*rng.Float64()
+			program.work *= share
+			program.life.total *= share
+			program.life.points[1].allocated *= share
+			return program.record(c, 0.01, rng), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if says := strings.Contains(strings.Join(r.Doubts, "; "), "same work each time"); says != (most > 1) {
+			t.Errorf("work that differs by %v times: doubts %q", most, r.Doubts)
 		}
 	}
 }

@@ -282,6 +282,7 @@ type tuning struct {
 	pilots  []Pilot // of all runs that the model may learn from
 	noises  []cell.Noise
 	again   []string  // why runs failed that were repeated
+	exceeds string    // a setting whose limit is not in force
 	failed  []cell.GC // settings under which the program does not run
 }
 
@@ -316,6 +317,9 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 			panicLine(rec.Stderr))
 	}
 	t.noises = append(t.noises, rec.Noise)
+	if exceeds(rec) && slices.Contains(t.Calls, setLimit) {
+		t.exceeds = settingText(c)
+	}
 	if p, err := NewPilot(rec); c.GOMAXPROCS == t.Base.GOMAXPROCS && c.Pod == t.Base.Pod &&
 		slices.Equal(c.Command, t.Base.Command) && (err == nil || errors.Is(err, errNoCycles)) {
 		t.pilots = append(t.pilots, p)
