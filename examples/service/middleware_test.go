@@ -241,7 +241,8 @@ func TestCompress(t *testing.T) {
 				}
 				head := request(t, plain, "HEAD", base+p.path, "Accept-Encoding", accept)
 				sameLength := head.length == got.length || got.status == 204 // for which the client makes up one
-				if got.length == 0 {                                         // nothing written for HEAD may be a handler that knows HEAD: it has no length
+				if got.length == 0 {
+					// A handler that writes nothing for HEAD may just know HEAD.
 					sameLength = head.length == -1
 					got.header.Del("Content-Length")
 				}
