@@ -41,9 +41,8 @@ func (w *adaptedWriter) writeHead() {
 	c := w.c()
 	c.SetStatus(w.status)
 	_, typed := w.frozen["Content-Type"]
-	if _, encoded := w.frozen["Content-Encoding"]; !typed && !encoded {
-		c.change(func(x *exchange) { x.untyped = true })
-	}
+	_, encoded := w.frozen["Content-Encoding"]
+	c.change(func(x *exchange) { x.untyped, x.unsized = !typed && !encoded, x.head })
 	for _, value := range w.frozen["Trailer"] {
 		for key := range strings.SplitSeq(value, ",") {
 			w.announce = append(w.announce, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(key)))

@@ -48,6 +48,7 @@ type progress struct {
 	chunked   bool
 	lines     bool // a field was added
 	untyped   bool // guess the Content-Type once there is enough content
+	unsized   bool // to HEAD, by a handler of net/http: it may have left the content out
 	status    int
 	declared  int64 // Content-Length as the handler set it, or -1
 	written   int64 // bytes of content
@@ -409,7 +410,7 @@ func (c *exchange) appendFraming(n int64, streaming bool) {
 	c.close = c.close || c.tunnels() // only a hijacker can go on
 	switch {
 	case !c.mayHaveContent():
-	case c.head && n == 0 && c.declared < 0 && !streaming: // the handler may have left it out
+	case c.unsized && n == 0 && c.declared < 0:
 	case !streaming:
 		c.announced = n
 	case c.conn == nil: // net/http frames it
