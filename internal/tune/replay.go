@@ -63,7 +63,7 @@ func (t *trajectory) run(gc cell.GC, other float64) replay {
 		goal := min(percentGoal(gc.Percent, marked, roots), t.total*4) // which is out of reach
 		room := goal - marked
 		if most := limitGoal(float64(gc.LimitBytes) - other); gc.LimitBytes > 0 && most < goal {
-			goal, room = max(most, marked), most-marked
+			room = most - marked
 			if least := max(0.005*marked, leastRoom); room < least {
 				starved++
 				room = least
