@@ -30,7 +30,7 @@ var dialogues = []dialogue{
 	{name: "HEAD, no content", send: "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n",
 		server: Server{Handler: HandlerFunc(func(c *Context) {})}, want: []string{"Content-Length: 0\r\n"}},
 	{name: "HEAD of net/http, content left out", send: "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n",
-		server: Server{Handler: Adapt(http.RedirectHandler("/", 302))}, want: []string{"302 Found"}, never: "Content-Length"},
+		server: Server{Handler: Adapt(http.RedirectHandler("/", http.StatusFound))}, want: []string{"302 Found"}, never: "Content-Length"},
 	{name: "100-continue", send: "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n<wait>abc",
 		want: []string{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n", "\n\nabc"}},
 	{name: "100-continue with the body at hand", send: "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc", never: "100 Continue", want: []string{"\n\nabc"}},

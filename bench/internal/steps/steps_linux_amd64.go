@@ -50,54 +50,74 @@ func Trace(program string, parts int) ([]Count, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	pid := cmd.Process.Pid
-	var others []int // threads
+	t := &tracee{pid: cmd.Process.Pid}
 	defer func() {
 		_ = cmd.Process.Kill()
-		for _, id := range others {
+		for _, id := range t.others {
 			_, _ = syscall.Wait4(id, nil, syscall.WALL, nil)
 		}
 		_ = cmd.Wait()
 	}()
-	wait := func(resume func() error) (syscall.WaitStatus, error) {
-		if err := resume(); err != nil {
-			return 0, err
-		}
-		var status syscall.WaitStatus
-		_, err := syscall.Wait4(pid, &status, 0, nil)
-		return status, err
-	}
-	status, err := wait(func() error { return nil }) // after exec
-	if err != nil {
+	if err := t.wait(); err != nil { // after exec
 		return nil, err
 	}
+	return t.count(parts)
+}
+
+// A tracee is a stopped child.
+type tracee struct {
+	pid    int
+	others []int // threads
+	status syscall.WaitStatus
+	regs   syscall.PtraceRegs
+}
+
+// wait waits until the child stops.
+func (t *tracee) wait() error {
+	_, err := syscall.Wait4(t.pid, &t.status, 0, nil)
+	return err
+}
+
+// resume lets the child run until it stops: for one instruction, or until the
+// next breakpoint or signal.
+func (t *tracee) resume(one bool) error {
+	signal := 0
+	if t.status.Stopped() && t.status.StopSignal() != syscall.SIGTRAP {
+		signal = int(t.status.StopSignal())
+	}
+	var err error
+	if one {
+		err = step(t.pid, signal)
+	} else {
+		err = syscall.PtraceCont(t.pid, signal)
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.wait(); err != nil {
+		return err
+	}
+	if !t.status.Stopped() {
+		return fmt.Errorf("the child ended early: %v", t.status)
+	}
+	return syscall.PtraceGetRegs(t.pid, &t.regs)
+}
+
+// count counts the instructions between breakpoints.
+func (t *tracee) count(parts int) ([]Count, error) {
 	counts := make([]Count, parts)
 	var code [4]byte // of the next instruction
-	var regs syscall.PtraceRegs
 	for part := -1; ; {
-		signal := 0
-		if status.Stopped() && status.StopSignal() != syscall.SIGTRAP {
-			signal = int(status.StopSignal())
-		}
-		resume := func() error { return syscall.PtraceCont(pid, signal) }
-		if part >= 0 {
-			resume = func() error { return step(pid, signal) }
-		}
-		if status, err = wait(resume); err != nil {
+		if err := t.resume(part >= 0); err != nil {
 			return nil, err
 		}
-		if !status.Stopped() {
-			return nil, fmt.Errorf("the child ended early: %v", status)
-		}
-		if err := syscall.PtraceGetRegs(pid, &regs); err != nil {
-			return nil, err
-		}
-		if status.StopSignal() != syscall.SIGTRAP {
+		if t.status.StopSignal() != syscall.SIGTRAP {
 			continue
 		}
 		if part < 0 || code[0] == breakpoint { // the last instruction
 			if part++; part == 0 {
-				if others, err = stopOthers(pid); err != nil {
+				var err error
+				if t.others, err = stopOthers(t.pid); err != nil {
 					return nil, err
 				}
 			}
@@ -105,7 +125,7 @@ func Trace(program string, parts int) ([]Count, error) {
 				return counts, nil
 			}
 		}
-		if _, err := syscall.PtracePeekText(pid, uintptr(regs.Rip), code[:]); err != nil {
+		if _, err := syscall.PtracePeekText(t.pid, uintptr(t.regs.Rip), code[:]); err != nil {
 			return nil, err
 		}
 		counts[part].All++
