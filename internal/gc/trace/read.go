@@ -13,6 +13,8 @@ type Trace struct {
 	Cycles []Cycle // in the order in which their lines ended
 	// Relayed counts the gctrace lines that arrived whole.
 	Relayed int
+	// Cut is the bytes of lines that the end of the program cut.
+	Cut int
 	// Streams is the number of processes that printed cycles, as far as the
 	// numbering distinguishes them.
 	Streams int
@@ -57,6 +59,8 @@ func ReadPackets(r io.Reader, own io.Writer) (Trace, error) {
 	for _, p := range open {
 		if p.step < sure {
 			rest.Write(p.text)
+		} else {
+			t.Cut += len(p.text)
 		}
 	}
 	rest.flush()

@@ -65,13 +65,16 @@ func OpenProcess(pid int) (*Process, error) {
 
 // loaded waits until the kernel has loaded the program, and returns what it told it (the
 // auxiliary vector). Who starts a program may go on a little before: the vector of a
-// program that is being loaded is all zeros.
+// program that is being loaded is all zeros at first, and filled entry by entry.
 func (p *Process) loaded() string {
+	before := ""
 	for range 1000 {
 		vector, err := os.ReadFile(p.path("auxv"))
-		if err != nil || strings.Trim(string(vector), "\x00") != "" || len(vector) == 0 {
-			return string(vector)
+		now := string(vector)
+		if err != nil || now == "" || now == before && strings.Trim(now, "\x00") != "" {
+			return now
 		}
+		before = now
 		time.Sleep(time.Millisecond)
 	}
 	return ""
