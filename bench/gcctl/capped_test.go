@@ -26,11 +26,10 @@ type spike struct {
 	phase            string
 }
 
-// TestCapped runs the spike in every mode under a hard cap of the kernel. No run
-// of Adaptive may meet it, and at most a tenth of the runs of each other mode,
-// which leave it to the runtime's limit how far the heap goes. The control has
-// neither a budget nor a collector, and must. ISOBAR_SOAK=1 makes it a hundred
-// runs at the full size, or as many as ISOBAR_CAPPED_RUNS says.
+// TestCapped runs the spike in every mode under a hard cap of the kernel, which
+// no run may meet. The control has neither a budget nor a collector, and must.
+// ISOBAR_SOAK=1 makes it a hundred runs at the full size, or as many as
+// ISOBAR_CAPPED_RUNS says.
 func TestCapped(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no limit on private memory here")
@@ -53,10 +52,7 @@ func TestCapped(t *testing.T) {
 		for _, mode := range modes { // interleaved, so that what disturbs hits all alike
 			if rec := size.run(t, uint64(i+1), mode, size.phase, cell.DefaultGC); rec.Err != nil {
 				died[mode]++
-				t.Logf("run %d, mode %s: %s: %s", i+1, mode, rec.Err.Kind, rec.Err.Message)
-				if rec.Err.Kind != cell.FailMemory {
-					t.Fail()
-				}
+				t.Errorf("run %d, mode %s: %s: %s", i+1, mode, rec.Err.Kind, rec.Err.Message)
 			}
 		}
 		if control := size.run(t, uint64(i+1), "none", "10s", cell.DisabledGC); control.Err == nil || control.Err.Kind != cell.FailMemory {
@@ -64,11 +60,6 @@ func TestCapped(t *testing.T) {
 		}
 		if (i+1)%10 == 0 {
 			t.Logf("%d runs of each mode; ended by the cap: %v", i+1, died)
-		}
-	}
-	for mode, n := range died {
-		if mode == "adaptive" || 10*n > size.runs {
-			t.Errorf("mode %s: %d of %d runs ended by the cap", mode, n, size.runs)
 		}
 	}
 }
