@@ -32,12 +32,14 @@ func newAlarm(f func(*alarm)) (*alarm, error) {
 		file.Close()
 		return nil, err
 	}
-	a, first := &alarm{fd, file}, true
-	go conn.Read(func(uintptr) bool { // it ends with close
-		if !first {
+	a := &alarm{fd, file}
+	// Read forgets what the poller saw before it: the descriptor is asked first,
+	// and each time. It ends with close.
+	go conn.Read(func(uintptr) bool {
+		var times [8]byte
+		if n, _ := unix.Read(fd, times[:]); n > 0 { // otherwise not yet, or set anew
 			f(a)
 		}
-		first = false
 		return false
 	})
 	return a, nil

@@ -11,13 +11,16 @@ import (
 
 // A patient is the connection below TLS. A write continues past its deadline as
 // long as the client takes bytes, as in conn.progressed: TLS itself cannot
-// resume after a time-out.
+// resume after a time-out. A write of TLS is many of a patient's, and its
+// deadline may pass between two.
 type patient struct {
 	net.Conn
 	raw     syscall.RawConn
 	timeout time.Duration
-	fixed   atomic.Bool // the deadline is the handler's, or has passed on purpose
-	failed  error       // of the last write
+	fixed   atomic.Bool  // the deadline is the handler's, or has passed on purpose
+	written atomic.Int64 // bytes
+	taken   atomic.Int64 // of them by the client when the deadline was set
+	failed  error        // of the last write
 }
 
 func newPatient(nc net.Conn, timeout time.Duration) *patient {
@@ -32,6 +35,9 @@ func (p *patient) SetWriteDeadline(t time.Time) error {
 	if t.Equal(longAgo) {
 		p.fixed.Store(true)
 	}
+	if !t.IsZero() {
+		p.taken.Store(p.written.Load() - int64(p.unsent()))
+	}
 	return p.Conn.SetWriteDeadline(t)
 }
 
@@ -45,19 +51,17 @@ func (p *patient) Write(b []byte) (n int, err error) {
 }
 
 func (p *patient) write(b []byte) (int, error) {
-	done, left := 0, p.unsent()
-	for {
+	for done := 0; ; {
 		n, err := p.Conn.Write(b[done:])
 		done += n
+		written := p.written.Add(int64(n))
 		if !errors.Is(err, os.ErrDeadlineExceeded) || p.fixed.Load() || p.timeout <= 0 {
 			return done, err
 		}
-		now := p.unsent()
-		if n == 0 && now >= left {
+		if written-int64(p.unsent()) <= p.taken.Load() {
 			return done, err
 		}
-		left = now
-		p.Conn.SetWriteDeadline(time.Now().Add(p.timeout)) // the write shows an error
+		p.SetWriteDeadline(time.Now().Add(p.timeout)) // the write shows an error
 	}
 }
 

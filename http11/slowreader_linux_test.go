@@ -227,3 +227,37 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	c.writes++
 	return len(b) / 2, io.ErrShortWrite
 }
+
+// A write below TLS that begins behind its deadline goes on if the client has
+// taken bytes since the deadline was set, and only then.
+func TestPatientBetweenWrites(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	nc, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	p := newPatient(nc, time.Minute)
+	p.SetWriteDeadline(time.Now().Add(-time.Second)) // an error shows in the write
+	if _, err := p.write([]byte("a")); !timedOut(err) {
+		t.Errorf("a write whose client took nothing ends with %v, want a time-out", err)
+	}
+	p.SetWriteDeadline(time.Now().Add(time.Hour))
+	if _, err := p.write([]byte("b")); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the client to take a byte", func() bool { return p.unsent() == 0 })
+	nc.SetWriteDeadline(time.Now().Add(-time.Second)) // as if it had passed
+	if _, err := p.write([]byte("c")); err != nil {
+		t.Errorf("a write whose client took a byte meanwhile: %v", err)
+	}
+}
