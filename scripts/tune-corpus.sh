@@ -31,7 +31,8 @@ if [ ! -e "$dir/ready" ]; then
 		github.com/tailscale/hujson@v0.0.0-20260727124030-b80ff77dac4f \
 		github.com/xuri/excelize/v2@v2.11.1 github.com/miekg/dns@v1.1.73 github.com/boombuler/barcode@v1.1.0 \
 		github.com/mmcdole/gofeed@v1.4.2 github.com/jung-kurt/gofpdf@v1.16.2 \
-		github.com/google/go-jsonnet@v0.22.0 github.com/JohannesKaufmann/html-to-markdown/v2@v2.5.2
+		github.com/google/go-jsonnet@v0.22.0 github.com/JohannesKaufmann/html-to-markdown/v2@v2.5.2 \
+		github.com/sergi/go-diff@v1.4.0 github.com/graphql-go/graphql@v0.8.1 github.com/tidwall/buntdb@v1.3.0
 	go build -mod=mod -o "$dir/bin/" ./...
 	awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) { if (i) printf ",\n"
 		printf "{\"id\":%d,\"buyer\":\"buyer %d\",\"lines\":[", i, i % 997

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -26,6 +27,10 @@ type corpusProgram struct {
 	// each is judged once after the model was settled.
 	Fits bool
 	Pod  bool // it is also judged in a pod
+	// Rate is that of the load on a server, 200 a second if not given; Objective is the
+	// figure of a program whose work a run does not fix.
+	Rate      string
+	Objective Objective
 }
 
 var corpus = []corpusProgram{
@@ -58,6 +63,11 @@ var corpus = []corpusProgram{
 	{Name: "policies", Pod: true, What: "go-jsonnet: the rules of four teams evaluated", Command: `exec $D/bin/policies`},
 	{Name: "articles", Pod: true, What: "html-to-markdown: a server that turns a page into Markdown", Command: `exec $D/bin/articles 127.0.0.1:18508`,
 		URL: "http://127.0.0.1:18508/article"},
+	{Name: "revisions", Pod: true, What: "go-diff: 40 versions of a text compared, and patched one into the next", Command: `exec $D/bin/revisions`},
+	{Name: "catalogue", Pod: true, What: "graphql-go: a server that answers a query, one request after another",
+		Command: `exec $D/bin/catalogue 127.0.0.1:18509`, URL: "http://127.0.0.1:18509/books", Rate: "0", Objective: Throughput},
+	{Name: "bookings", Pod: true, What: "buntdb: bookings written and read for 400 ms", Command: `exec $D/bin/bookings`,
+		Objective: "max:bookings"},
 }
 
 // corpusConfig says how to tune a program of the corpus.
@@ -76,7 +86,7 @@ func corpusConfig(t *testing.T, dir string, p corpusProgram) Config {
 		if err != nil {
 			t.Fatal(err)
 		}
-		given := map[string]string{"url": p.URL, "rate": "200", "for": "400ms", "warmup": "100ms"}
+		given := map[string]string{"url": p.URL, "rate": cmp.Or(p.Rate, "200"), "for": "400ms", "warmup": "100ms"}
 		params, err := w.Resolve(given)
 		if err != nil {
 			t.Fatal(err)
