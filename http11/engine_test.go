@@ -65,7 +65,7 @@ func TestWaitingTakesNoGoroutine(t *testing.T) {
 			t.Fatalf("status %d", resp.StatusCode)
 		}
 	}
-	before := runtime.NumGoroutine()
+	before := goroutinesOf(t, s)
 	conns, readers := make([]net.Conn, n), make([]*bufio.Reader, n)
 	for i := range conns {
 		nc, err := net.Dial("tcp", addr)
@@ -88,6 +88,17 @@ func TestWaitingTakesNoGoroutine(t *testing.T) {
 			ask(nc, readers[i], "st: h\r\n\r\n")
 		}
 	}
+}
+
+// goroutinesOf returns how many goroutines there are once s serves: as many loops
+// as there are CPUs begin with it.
+func goroutinesOf(t *testing.T, s *Server) int {
+	waitFor(t, "the server", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.listeners) > 0
+	})
+	return runtime.NumGoroutine()
 }
 
 func TestEngineNames(t *testing.T) {

@@ -18,7 +18,7 @@ func TestFloodOfUploads(t *testing.T) {
 		const flood = 3 * maxLingering
 		s := &Server{Handler: HandlerFunc(echo)}
 		addr := serve(t, s)
-		before := runtime.NumGoroutine()
+		before := goroutinesOf(t, s)
 		bound := before + maxLingering + 20 // loops that change their leader, and the like
 		if engine == Goroutines {
 			bound = before + flood + 20
