@@ -84,7 +84,7 @@ func newTraceFeed(name string, r io.Reader, c Config) *traceFeed {
 	go func() {
 		result, err := trace.Follow(r, own, func(c trace.Cycle) { f.send(ctx, func() { f.cycle(c) }) })
 		if t, ok := r.(*tail); ok {
-			t.file.Close()
+			t.release()
 		}
 		f.send(ctx, func() { f.end(result, err) })
 	}()
@@ -270,6 +270,7 @@ type tail struct {
 	name   string
 	file   *os.File
 	offset int64
+	next   *os.File // has replaced file, which may have got more before that; nil if none has
 	ctx    context.Context
 	caught func(changed time.Time) // called when all available input was read
 	told   bool
@@ -284,6 +285,11 @@ func (t *tail) Read(b []byte) (int, error) {
 		t.offset += int64(n)
 		if n > 0 || err != nil && !errors.Is(err, io.EOF) {
 			return n, err
+		}
+		if t.next != nil {
+			t.file.Close()
+			t.file, t.offset, t.next = t.next, 0, nil
+			continue
 		}
 		if !t.told {
 			t.told = true
@@ -317,13 +323,18 @@ func (t *tail) follow() error {
 	if err != nil || os.SameFile(here, there) {
 		return nil // it may come back
 	}
-	next, err := os.Open(t.name)
-	if err != nil {
-		return nil
+	if next, err := os.Open(t.name); err == nil {
+		t.next = next
 	}
-	t.file.Close()
-	t.file, t.offset = next, 0
 	return nil
+}
+
+// release closes what t has open.
+func (t *tail) release() {
+	t.file.Close()
+	if t.next != nil {
+		t.next.Close()
+	}
 }
 
 // Close does nothing: the goroutine that reads owns the file. It ends with the

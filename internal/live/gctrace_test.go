@@ -118,3 +118,38 @@ func TestFile(t *testing.T) {
 		t.Errorf("live %v, epoch %d after it was replaced", s.value(t, "/heap/live:bytes"), s.Epoch)
 	}
 }
+
+// What a file gets between the last look and its replacement is read too.
+func TestTailOfAReplacedFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trace")
+	write := func(name, text string) {
+		t.Helper()
+		file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(name, "first")
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &tail{name: name, file: file, ctx: t.Context()}
+	defer in.release()
+	// It has read everything once caught is called, and waits.
+	in.caught = func(time.Time) {
+		write(name, "second")
+		write(name+".new", "third")
+		if err := os.Rename(name+".new", name); err != nil {
+			t.Error(err)
+		}
+	}
+	got := make([]byte, len("firstsecondthird"))
+	if _, err := io.ReadFull(in, got); err != nil || string(got) != "firstsecondthird" {
+		t.Errorf("read %q, %v", got, err)
+	}
+}
