@@ -126,6 +126,11 @@ func guard(ctx context.Context, p *os.Process, c cell.Cell, exited <-chan struct
 			killTree(p, exited)
 			return nil, context.Cause(ctx)
 		case <-timeout:
+			select {
+			case <-exited: // before, and this process was late to see it
+				return nil, nil
+			default:
+			}
 			killTree(p, exited)
 			return &cell.Failure{Kind: cell.FailTimeout,
 				Message: fmt.Sprintf("killed after %v: allow more time with --timeout", c.Timeout)}, nil
