@@ -1,6 +1,7 @@
 package gcctl
 
 import (
+	"bytes"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -171,5 +172,26 @@ func TestMarkingSurvivesAHigherGoal(t *testing.T) {
 	l.s = sample{cycles: 15, pauses: 31, heap: 405 * mb, live: 400 * mb, goal: 480 * mb}
 	if l.watchMarking(); !l.marking {
 		t.Error("taken for a pause that belongs to no collection")
+	}
+}
+
+// A request to collect that comes while the controller decides is left for its
+// next turn.
+func TestIdleWhileDeciding(t *testing.T) {
+	l := &loop{c: &Controller{}}
+	l.c.mu.Lock()
+	decided := make(chan bool)
+	go func() {
+		l.decide() // it looks for a request, then waits for mu
+		close(decided)
+	}()
+	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte(".forcing(")); {
+		runtime.Gosched()
+	}
+	l.c.idle.asked.Store(true) // as Idle does, which then wakes the controller
+	l.c.mu.Unlock()
+	<-decided
+	if !l.c.idle.asked.Load() {
+		t.Error("the request is lost")
 	}
 }

@@ -97,7 +97,8 @@ func (l *loop) decide() {
 	goal, ceiling := l.goals()
 	heap := float64(l.s.heap)
 	gain := heap-float64(l.s.live) >= max(policy.leastGain*float64(l.s.live), policy.minHeap/4)
-	asked := l.c.idle.asked.Load() && !l.marking
+	told := l.c.idle.asked.Load()
+	asked := told && !l.marking
 	forced := l.c.forcing()
 
 	due := false
@@ -122,7 +123,9 @@ func (l *loop) decide() {
 	}
 	l.c.gate.set(awaited, due || forced)
 	if !(due || forced || asked) || !l.c.gate.close() {
-		l.c.idle.asked.Store(false)
+		if told { // otherwise it may come just now, for the next turn
+			l.c.idle.asked.Store(false)
+		}
 		return
 	}
 	switch {
