@@ -251,12 +251,18 @@ func (c *conn) lastChance() bool {
 	if c.requests == 0 {
 		wait = graceful
 	}
-	c.waiting = true // keep the deadline set here
-	c.armed = c.srv.clock.now(0) + wait
-	if c.nc.SetReadDeadline(time.Now().Add(wait)) != nil {
-		return false
+	c.kept = false
+	by := c.srv.clock.now(0) + wait
+	for {
+		c.waiting, c.armed = true, by // keep the deadline set here
+		if c.nc.SetReadDeadline(c.srv.clock.when(by)) != nil {
+			return false
+		}
+		err := c.read()
+		if !timedOut(err) || c.srv.clock.now(0) >= by && !c.arrived() { // otherwise it was Shutdown's nudge
+			return err == nil
+		}
 	}
-	return c.read() == nil
 }
 
 // nudge wakes a connection that waits for a request, so that it sees that the
@@ -273,19 +279,50 @@ func (c *conn) read() error {
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) || c.phase == phaseIdle && c.srv.closing.Load() {
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
 		// The deadline may come from an earlier phase, or from Shutdown's nudge,
 		// which targets idle connections.
 		if c.waiting && c.armed != 0 && c.srv.clock.now(0) >= c.armed {
+			if c.arrived() {
+				return c.readLate()
+			}
 			return err
 		}
 		c.waiting, c.armed = false, 0
 		if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
 			return err
 		}
+		if c.phase == phaseIdle && c.srv.closing.Load() { // looked at last: the nudge may be gone now
+			return err
+		}
 	}
+}
+
+// arrived reports whether a part of a head is unread. The server may be late to
+// read it, without a CPU, and see its deadline first.
+func (c *conn) arrived() bool {
+	raw := c.raw
+	if c.patient != nil {
+		raw = c.patient.raw
+	}
+	there := false
+	if raw != nil && (c.phase == phaseIdle || c.phase == phaseHead) {
+		raw.Control(func(fd uintptr) { there = unread(fd) }) // false if it has ended
+	}
+	return there
+}
+
+// readLate reads what has arrived, behind the deadline. TLS may need the rest of
+// a record, which comes soon.
+func (c *conn) readLate() error {
+	if err := c.nc.SetReadDeadline(time.Now().Add(graceful)); err != nil {
+		return err
+	}
+	err := c.readOnce()
+	c.nc.SetReadDeadline(c.srv.clock.when(c.armed)) // the next read shows an error
+	return err
 }
 
 func (c *conn) readOnce() error {
@@ -436,10 +473,10 @@ func (c *conn) armKept() {
 	}
 }
 
-// armAt sets the read deadline.
+// armAt sets the read deadline; 0 for none.
 func (c *conn) armAt(by time.Duration) {
 	c.armed = by
-	c.nc.SetReadDeadline(c.srv.clock.start.Add(by)) // the read shows an error
+	c.nc.SetReadDeadline(c.srv.clock.when(by)) // the read shows an error
 	if c.phase == phaseIdle && c.srv.closing.Load() {
 		c.nudge() // Shutdown's deadline was overwritten
 	}
@@ -479,8 +516,7 @@ func (c *conn) newWriteBy() {
 func (c *conn) arm(t time.Duration) {
 	if t <= 0 {
 		if c.armed != 0 {
-			c.armed = 0
-			c.nc.SetReadDeadline(time.Time{}) // the read shows an error
+			c.armAt(0)
 		}
 		return
 	}

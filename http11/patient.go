@@ -10,9 +10,9 @@ import (
 )
 
 // A patient is the connection below TLS. A write continues past its deadline as
-// long as the client takes bytes, as in conn.progressed: TLS itself cannot
-// resume after a time-out. A write of TLS is many of a patient's, and its
-// deadline may pass between two.
+// long as the client takes bytes or has taken all, as in conn.progressed: TLS
+// itself cannot resume after a time-out. A write of TLS is many of a patient's,
+// and its deadline may pass between two.
 type patient struct {
 	net.Conn
 	raw     syscall.RawConn
@@ -58,21 +58,16 @@ func (p *patient) write(b []byte) (int, error) {
 		if !errors.Is(err, os.ErrDeadlineExceeded) || p.fixed.Load() || p.timeout <= 0 {
 			return done, err
 		}
-		if written-int64(p.unsent()) <= p.taken.Load() {
+		left := p.unsent()
+		if left > 0 && written-int64(left) <= p.taken.Load() {
 			return done, err
 		}
 		p.SetWriteDeadline(time.Now().Add(p.timeout)) // the write shows an error
 	}
 }
 
-// unsent returns how many bytes the client has not taken yet.
-func (p *patient) unsent() int {
-	left := 0
-	if p.raw == nil || p.raw.Control(func(fd uintptr) { left = unsent(fd) }) != nil {
-		return 0
-	}
-	return left
-}
+// unsent returns how many bytes the client has not taken yet, or unknown.
+func (p *patient) unsent() int { return unsentOf(p.raw) }
 
 // CloseWrite is used by the code that closes TLS.
 func (p *patient) CloseWrite() error {

@@ -37,7 +37,13 @@ const rawIO = true
 func unsent(fd uintptr) int {
 	n, err := unix.IoctlGetInt(int(fd), unix.TIOCOUTQ)
 	if err != nil {
-		return 0
+		return unknown
 	}
 	return n
+}
+
+// unread reports whether there are bytes to read.
+func unread(fd uintptr) bool {
+	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	return err == nil && n > 0
 }

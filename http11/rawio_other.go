@@ -10,4 +10,5 @@ const rawIO = false
 func readFD(uintptr, []byte) (int, syscall.Errno)  { return 0, syscall.ENOSYS }
 func writeFD(uintptr, []byte) (int, syscall.Errno) { return 0, syscall.ENOSYS }
 func again(syscall.Errno) bool                     { return false }
-func unsent(uintptr) int                           { return 0 }
+func unsent(uintptr) int                           { return unknown }
+func unread(uintptr) bool                          { return false }

@@ -3,6 +3,7 @@ package http11
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // A requestContext is the context of a request. It watches the client only once
@@ -17,6 +18,7 @@ type requestContext struct {
 	wanted  bool          // watch the client once the body has been read
 	looking chan struct{} // closed when the look-out has ended; nil if there is none
 	got     int           // bytes read by the look-out; published by looking
+	stop    atomic.Bool   // publishes that the look-out is to end
 }
 
 // context returns the request's context, creating it on first use.
@@ -68,16 +70,28 @@ func (rc *requestContext) lookOut(x *exchange) {
 		return
 	}
 	rc.looking = make(chan struct{})
-	c := x.conn
-	c.armed, c.waiting = 0, false
-	c.nc.SetReadDeadline(noDeadline) // the read shows an error
-	go func() {
-		defer close(rc.looking)
+	x.conn.armed, x.conn.waiting = 0, false
+	go rc.look(x.conn)
+}
+
+// look is the look-out. It may meet deadlines that are not meant for it, such as
+// Shutdown's nudge.
+func (rc *requestContext) look(c *conn) {
+	defer close(rc.looking)
+	for {
+		c.nc.SetReadDeadline(noDeadline) // the read shows an error
+		if rc.stop.Load() {              // looked at last: unwatch's deadline may be gone now
+			return
+		}
 		n, err := c.nc.Read(c.first[:])
-		if rc.got = n; err != nil && !timedOut(err) {
+		if n == 0 && timedOut(err) {
+			continue
+		}
+		if rc.got = n; err != nil {
 			rc.cancel()
 		}
-	}()
+		return
+	}
 }
 
 // unwatch ends the look-out. A byte it has read is the first of the next
@@ -95,6 +109,7 @@ func (rc *requestContext) unwatch(x *exchange) {
 		return
 	}
 	c := x.conn
+	rc.stop.Store(true)
 	c.nc.SetReadDeadline(longAgo)
 	<-rc.looking
 	rc.looking = nil

@@ -247,17 +247,30 @@ func TestPatientBetweenWrites(t *testing.T) {
 	}
 	defer nc.Close()
 	p := newPatient(nc, time.Minute)
-	p.SetWriteDeadline(time.Now().Add(-time.Second)) // an error shows in the write
-	if _, err := p.write([]byte("a")); !timedOut(err) {
-		t.Errorf("a write whose client took nothing ends with %v, want a time-out", err)
-	}
-	p.SetWriteDeadline(time.Now().Add(time.Hour))
-	if _, err := p.write([]byte("b")); err != nil {
+	p.SetWriteDeadline(time.Now().Add(time.Hour)) // an error shows in the write
+	if _, err := p.write([]byte("a")); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "the client to take a byte", func() bool { return p.unsent() == 0 })
-	nc.SetWriteDeadline(time.Now().Add(-time.Second)) // as if it had passed
-	if _, err := p.write([]byte("c")); err != nil {
+	passed := time.Now().Add(-time.Second)
+	nc.SetWriteDeadline(passed)
+	if _, err := p.write([]byte("b")); err != nil {
 		t.Errorf("a write whose client took a byte meanwhile: %v", err)
+	}
+	waitFor(t, "the client to take the other", func() bool { return p.unsent() == 0 })
+	p.SetWriteDeadline(passed)
+	if _, err := p.write([]byte("c")); err != nil {
+		t.Errorf("a write whose client had taken everything: %v", err)
+	}
+	// Fill both buffers: the client reads nothing.
+	for full := false; !full; {
+		nc.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
+		n, err := nc.Write(make([]byte, 1<<20))
+		p.written.Add(int64(n))
+		full = n == 0 && timedOut(err)
+	}
+	p.SetWriteDeadline(passed)
+	if _, err := p.write([]byte("d")); !timedOut(err) {
+		t.Errorf("a write whose client took nothing ends with %v, want a time-out", err)
 	}
 }

@@ -95,15 +95,11 @@ func (k *waiter) poke() {
 }
 
 // turn reads once and answers all complete requests. It reports whether the
-// connection continues.
+// connection continues. If its deadline has passed, what has arrived still
+// counts: the loop may only have been late itself.
 func (s *socket) turn(late bool) bool {
 	c := s.w.c
-	if late {
-		if c.cx.r == nil || c.phase != phaseHead {
-			return false // idle time-out
-		}
-		return c.headLate()
-	}
+	lateHead, armed := late && c.phase == phaseHead, c.armed
 	space := c.cx.space()
 	for {
 		n, errno := readFD(uintptr(s.fd), space)
@@ -111,14 +107,23 @@ func (s *socket) turn(late bool) bool {
 		case errno == syscall.EINTR:
 		case again(errno):
 			c.drained, s.ended = true, false
-			return true
+			if lateHead {
+				return c.headLate()
+			}
+			return !late // otherwise it has idled
 		case errno != 0 || n == 0:
 			return false
 		default:
 			c.drained = n < len(space)
 			c.cx.got(n)
 			c.later = false
-			return c.batch() && (!c.left || c.sendNow(uintptr(s.fd)) || c.sendLeft())
+			if !c.batch() || c.left && !c.sendNow(uintptr(s.fd)) && !c.sendLeft() {
+				return false
+			}
+			if lateHead && c.later && c.armed == armed { // still the same head
+				return c.headLate()
+			}
+			return true
 		}
 	}
 }

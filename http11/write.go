@@ -2,6 +2,7 @@ package http11
 
 import (
 	"errors"
+	"math"
 	"os"
 	"syscall"
 	"time"
@@ -147,16 +148,17 @@ func (c *conn) armWrite(t time.Duration) {
 }
 
 // progressed reports whether the client has taken bytes since the write
-// time-out was set, and if so sets it again. The kernel reports room only once
-// a third of its buffer is free; a client that reads slowly but steadily may
-// need longer than the time-out for that. A handler's deadline stands.
+// time-out was set, or all there were, and if so sets it again. The kernel
+// reports room only once a third of its buffer is free; a client that reads
+// slowly but steadily may need longer than the time-out for that. If nothing
+// waits for the client, only the server was late. A handler's deadline stands.
 func (c *conn) progressed() bool {
 	t := c.srv.timeouts[phaseWrite]
 	if c.cx.writeBy.set || t <= 0 {
 		return false
 	}
 	left := c.unsent()
-	if left >= c.queued {
+	if left >= c.queued && left > 0 {
 		return false
 	}
 	c.queued, c.stalled = left, 0
@@ -164,11 +166,16 @@ func (c *conn) progressed() bool {
 	return true
 }
 
-// unsent returns how many bytes the client has not taken yet.
-func (c *conn) unsent() int {
-	left := 0
-	if c.raw != nil && c.raw.Control(func(fd uintptr) { left = unsent(fd) }) != nil {
-		return 0
+// unknown is more than a client can have left.
+const unknown = math.MaxInt
+
+// unsent returns how many bytes the client has not taken yet, or unknown.
+func (c *conn) unsent() int { return unsentOf(c.raw) }
+
+func unsentOf(raw syscall.RawConn) int {
+	left := unknown
+	if raw != nil {
+		raw.Control(func(fd uintptr) { left = unsent(fd) }) // an error leaves it unknown
 	}
 	return left
 }
