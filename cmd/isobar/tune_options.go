@@ -74,6 +74,12 @@ func (o *serverOptions) addFlags(f *pflag.FlagSet) {
 
 func (o *serverOptions) set() bool { return *o.given["url"] != "" || *o.given["load"] != "" }
 
+// closed reports whether the built-in load sends as many requests as the server answers.
+func (o *serverOptions) closed() bool {
+	return o.set() && *o.given["load"] == "" && slices.ContainsFunc(strings.Split(*o.given["rate"], ":"),
+		func(rate string) bool { n, err := strconv.ParseFloat(rate, 64); return err == nil && n == 0 })
+}
+
 // params are the parameters, with defaults for what was not given.
 func (o *serverOptions) params() (workload.Params, error) {
 	w, err := workload.Lookup("serve")
@@ -212,10 +218,19 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 			return c, usage(err)
 		}
 	}
+	closed := o.server.closed()
+	if closed {
+		c.Objective = tune.Throughput
+	}
 	if o.objective != "" {
 		if c.Objective, err = tune.ParseObjective(o.objective); err != nil {
 			return c, usage(err)
 		}
+	}
+	if closed && (c.Objective == tune.CPU || c.Objective == tune.Wall || c.Objective == tune.RSS) {
+		return c, usage(fmt.Errorf("--objective %s: under a closed load (--rate 0) a server answers as many requests as it "+
+			"can, and cheaper collection shows as more of them: want throughput (the default), p99 or p99.9, or a --rate",
+			c.Objective))
 	}
 	if o.maxP99 < 0 || o.maxP99 > 0 && !o.server.set() {
 		return c, usage(fmt.Errorf("--max-p99 %v: want a time above 0, for a server (--url, --load)", o.maxP99))

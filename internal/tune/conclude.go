@@ -14,6 +14,10 @@ import (
 func (t *tuning) conclude() {
 	a := t.answer
 	a.Measured = measuredOf(t.pilots)
+	if t.timed {
+		t.refuseTimed(fixedTime(t.pilots))
+		return
+	}
 	if m, err := NewModel(t.pilots, t.Noise); err == nil {
 		a.CliffBytes = m.Cliff()
 		a.GuardBytes = t.guard(m)
@@ -67,33 +71,6 @@ func (t *tuning) conclude() {
 			t.again[n-1]))
 	}
 	a.Headline = a.Sentence()
-}
-
-// sameWork is how many times the least that runs under today's setting allocate the most is,
-// of a program that does the same each time.
-const sameWork = 1.5
-
-// varies says that the program does not do the same work each time; "" if it does.
-func (t *tuning) varies() string {
-	var all []float64
-	for _, p := range t.pilots {
-		sum := 0.0
-		for _, s := range p.streams {
-			sum += s.total
-		}
-		if p.GC == t.Base.GC && p.Cycles >= fewCycles {
-			all = append(all, sum)
-		}
-	}
-	if len(all) < leastRounds {
-		return ""
-	}
-	least, most := slices.Min(all), slices.Max(all)
-	if most < sameWork*least {
-		return ""
-	}
-	return fmt.Sprintf("the program does not do the same work each time: it allocates %s to %s under %s", bytesText(least),
-		bytesText(most), settingText(t.Base))
 }
 
 // guardMargin is how far a guard lies above the most memory that was measured: so far

@@ -29,6 +29,9 @@ type Pilot struct {
 	// mean over the goals that the limit set; 0 where it set none.
 	Beyond  float64
 	streams []trajectory
+	// allocated is how many bytes it allocates, of which the rest, after the last cycle, is
+	// an estimate.
+	allocated, rest float64
 }
 
 // weight is how much the pilot counts.
@@ -50,6 +53,7 @@ func (p *Pilot) mostLive() (most float64) {
 type trajectory struct {
 	points []point // by allocated, ascending
 	total  float64 // bytes allocated from begin to end
+	rest   float64 // of them, after the last cycle
 	// costFixed and costPerByte are the CPU seconds of a cycle and of each byte
 	// that it scans.
 	costFixed, costPerByte float64
@@ -113,7 +117,10 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 	for s := range streams {
 		cycles := byStream[s]
 		p.limited(cycles, &beyond)
-		p.streams = append(p.streams, newTrajectory(cycles, &p))
+		life := newTrajectory(cycles, &p)
+		p.streams = append(p.streams, life)
+		p.allocated += life.total
+		p.rest += life.rest
 	}
 	p.Beyond = beyond.mean()
 	return p, nil
@@ -209,7 +216,7 @@ func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory) {
 	}
 	// Nor does it fit into what was resident at the peak.
 	rest = min(rest, max(p.PeakHeapBytes, (p.PeakBytes-usualOther)/heapOverhead)-marked)
-	t.total = allocated + rest
+	t.total, t.rest = allocated+rest, rest
 	t.fitCost(cycles)
 	// While marking the program runs at about half speed, for as long as the
 	// cycles took, or as dedicated workers alone would: they get a quarter of

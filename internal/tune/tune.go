@@ -159,7 +159,7 @@ func Tune(c Config, run Runner) (*Answer, error) {
 		pods = t.Budget.Seconds()
 	}
 	err := t.tune()
-	if err == nil && len(c.Pods) > 0 && t.answer.Outcome != SetsItself {
+	if err == nil && len(c.Pods) > 0 && t.answer.Outcome != SetsItself && !t.timed {
 		t.Budget = c.Budget
 		err = t.tryPods(pods)
 	}
@@ -183,6 +183,7 @@ func (t *tuning) tune() error {
 		return ErrShort
 	}
 	t.warn(first)
+	t.figures = figuresBy(first)
 	if _, err := t.Objective.cost(first); err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (t *tuning) tune() error {
 			"or a shorter command", t.mean(), least, need)
 	}
 	e, err := t.explore(first)
-	if err != nil || t.answer.Outcome != "" {
+	if err != nil || t.answer.Outcome != "" || t.endsByTime() {
 		return err
 	}
 	t.block++
@@ -202,7 +203,9 @@ func (t *tuning) tune() error {
 			return err
 		}
 	}
-	return t.prove(e)
+	err = t.prove(e)
+	t.endsByTime()
+	return err
 }
 
 // races reports whether no model predicts what is asked for.
@@ -284,6 +287,8 @@ type tuning struct {
 	again   []string  // why runs failed that were repeated
 	exceeds string    // a setting whose limit is not in force
 	failed  []cell.GC // settings under which the program does not run
+	figures []string  // that the program prints
+	timed   bool      // runs end after a time, not when their work is done
 }
 
 // mean is how long a run takes, in seconds, with its overhead.

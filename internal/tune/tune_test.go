@@ -494,3 +494,32 @@ func TestSettingText(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// TestTimed: runs that end after a time are told from those that end with their work, whose
+// sizes gctrace rounds, and from those whose work differs by chance.
+func TestTimed(t *testing.T) {
+	run := func(room, cycles int64, wall float64) Pilot { // live are 10 MiB
+		rec := steady(int(cycles))
+		for i := range rec.Cycles {
+			c := &rec.Cycles[i]
+			c.StartBytes, c.EndBytes, c.LiveBytes, c.GoalBytes = (10+room)*mib, (10+room)*mib, 10*mib, (10+room)*mib
+		}
+		rec.Set(cell.WallTime, wall)
+		rec.Set(cell.RSSPeak, float64((20+room)*mib))
+		return mustPilot(t, rec)
+	}
+	for name, c := range map[string]struct {
+		runs []Pilot
+		is   bool
+	}{
+		"fixed time":           {[]Pilot{run(10, 100, 3), run(20, 65, 3.01), run(40, 35, 3)}, true},
+		"two runs are too few": {[]Pilot{run(10, 100, 3), run(40, 35, 3.01)}, false},
+		"fixed work":           {[]Pilot{run(10, 100, 3.3), run(20, 50, 3.1), run(40, 25, 3)}, false},
+		"as fast, but rounded": {[]Pilot{run(2, 500, 3), run(4, 280, 3), run(40, 25, 3)}, false},
+		"work by chance":       {[]Pilot{run(10, 100, 3), run(10, 140, 4.1), run(20, 60, 3.6)}, false},
+	} {
+		if why := fixedTime(c.runs); why != "" != c.is {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}

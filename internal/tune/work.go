@@ -1,0 +1,98 @@
+package tune
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// sameWork is how many times the least that runs under today's setting allocate the most is,
+// of a program that does the same each time.
+const sameWork = 1.5
+
+// varies says that the program does not do the same work each time; "" if it does.
+func (t *tuning) varies() string {
+	var all []float64
+	for _, p := range t.pilots {
+		if p.GC == t.Base.GC && p.Cycles >= fewCycles {
+			all = append(all, p.allocated)
+		}
+	}
+	if len(all) < leastRounds {
+		return ""
+	}
+	least, most := slices.Min(all), slices.Max(all)
+	if most < sameWork*least {
+		return ""
+	}
+	return fmt.Sprintf("the program does not do the same work each time: it allocates %s to %s under %s", bytesText(least),
+		bytesText(most), settingText(t.Base))
+}
+
+// A program that runs for a fixed time allocates more where collection costs less, by
+// moreWork at least for sure, and by timed times what its wall time differs by.
+const moreWork, timed = 0.05, 3
+
+// fixedTime says that runs end after a time and not when their work is done; "" if they do
+// not, or if that is not sure. gctrace rounds down to MiB, by chance or alike in each cycle:
+// half a MiB of each cycle is in doubt.
+func fixedTime(pilots []Pilot) string {
+	var least, most, shortest, longest float64 // of what was allocated: the most for sure, and the least
+	n := 0
+	for _, p := range pilots {
+		if p.Cycles < fewCycles {
+			continue
+		}
+		doubt := float64(p.Cycles) * mib / 2
+		if n++; n == 1 {
+			least, most, shortest, longest = math.Inf(1), 0, p.Wall, p.Wall
+		}
+		least, most = min(least, p.allocated+doubt), max(most, p.allocated-p.rest-doubt)
+		shortest, longest = min(shortest, p.Wall), max(longest, p.Wall)
+	}
+	if n < 3 || most < (1+max(moreWork, timed*(longest/shortest-1)))*least {
+		return ""
+	}
+	return fmt.Sprintf("the program runs for a fixed time and not for fixed work: each run takes %.2f to %.2f s, and it "+
+		"allocates %s in one and %s in another; where collection costs less it does more, which neither wall nor CPU "+
+		"time shows", shortest, longest, bytesText(least), bytesText(most))
+}
+
+// endsByTime reports whether the objective says nothing because runs are of a fixed time. What
+// the load on a server prints, or its rate, is measured as it is.
+func (t *tuning) endsByTime() bool {
+	t.timed = !t.races() && fixedTime(t.pilots) != ""
+	return t.timed
+}
+
+// refuseTimed concludes so.
+func (t *tuning) refuseTimed(why string) {
+	a := t.answer
+	a.Outcome, a.Setting, a.Choices, a.Gains = Inconclusive, t.Base, nil, nil
+	figures := "print a figure of it, such as {\"done\": 123} at the end, or do a fixed amount"
+	if len(t.figures) > 0 {
+		figures = "--objective max:" + t.figures[0]
+		if strings.HasSuffix(t.figures[0], "/op") {
+			figures = "--objective " + t.figures[0]
+		}
+		if more := t.figures[1:]; len(more) > 0 {
+			figures += " (it also prints " + strings.Join(more[:min(len(more), 4)], ", ") + ")"
+		}
+	}
+	a.Reason = why + "; tune for what it gets done: " + figures
+	a.Headline = a.Sentence()
+}
+
+// figuresBy are the names of the figures that a run prints.
+func figuresBy(rec *cell.Record) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(rec.Metrics)) {
+		if figure, ok := strings.CutPrefix(name, cell.FigurePrefix); ok {
+			out = append(out, figure)
+		}
+	}
+	return out
+}
