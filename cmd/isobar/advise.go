@@ -102,6 +102,11 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 		(opts.sarif || opts.gate || len(opts.profiles)+len(opts.checks) > 0) {
 		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile and --check"))
 	}
+	for _, name := range opts.profiles {
+		if err := mistaken("advise: --profile", name, aProfile); err != nil {
+			return err
+		}
+	}
 	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles}
 	if cache, err := os.UserCacheDir(); err == nil {
 		config.Cache = filepath.Join(cache, "isobar", "advise")

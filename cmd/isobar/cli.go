@@ -105,6 +105,7 @@ and memory strategies relieve it.
   isobar lab run WORKLOAD            run one workload with factors of your choice
   isobar lab run exec -- COMMAND     measure any unmodified Go program
   isobar tune -- COMMAND             find the GC settings that suit a program
+  isobar advise ./...                the lines that allocate, and what to do about them
   isobar claims                      what the source documents claim, tested here
   isobar ui                          browse all results
   isobar watch URL|PID|FILE|-        live view of a running program's collector
@@ -136,6 +137,9 @@ func sayArguments(cmd *cobra.Command) {
 			err := rule(cmd, args)
 			if wrong := new(session.Misuse); err == nil || errors.As(err, &wrong) {
 				return err
+			}
+			if len(args) == 0 {
+				return usage(fmt.Errorf("arguments are missing: want '%s'", cmd.UseLine()))
 			}
 			return usage(fmt.Errorf("arguments %q: want '%s'", args, cmd.UseLine()))
 		}

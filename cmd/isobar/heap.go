@@ -130,17 +130,25 @@ func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error 
 			case <-ctx.Done():
 			}
 		}
-		r, err := heap.Open(ctx, target, o.config())
-		if err != nil && o.every > 0 && len(reports) > 1 { // say at least what grew so far
-			if failed := a.heapChanges(reports, o); failed != nil {
-				return failed
+		if _, notPID := strconv.Atoi(target); notPID != nil {
+			if err := mistaken("heap", target, aHeap); err != nil {
+				return err
 			}
 		}
+		r, err := heap.Open(ctx, target, o.config())
 		if err != nil {
+			if o.every > 0 && len(reports) > 0 { // show at least what was read so far
+				err = errors.Join(a.showHeaps(reports, o), err)
+			}
 			return err
 		}
 		reports = append(reports, r)
 	}
+	return a.showHeaps(reports, o)
+}
+
+// showHeaps shows one reading, or what changed between several.
+func (a *app) showHeaps(reports []*heap.Report, o *heapOptions) error {
 	if len(reports) > 1 {
 		return a.heapChanges(reports, o)
 	}

@@ -41,6 +41,9 @@ for all numbers from LOW to HIGH, STEP apart; LOW..HIGH*FACTOR multiplies instea
 			if len(args) == 0 {
 				return usage(errors.New("lab run: name a workload (isobar lab run --help lists them), or --resume a run"))
 			}
+			if _, err := exec.LookPath(args[0]); err == nil {
+				return usage(fmt.Errorf("lab run: %s is a program, not a workload: isobar lab run exec -- %[1]s", args[0]))
+			}
 			_, err := workload.Lookup(args[0]) // a known one would be a subcommand
 			return usage(err)
 		},

@@ -76,6 +76,9 @@ func (a *app) openTrace(ctx context.Context, name string) (io.ReadCloser, error)
 		return io.NopCloser(a.In), nil
 	}
 	if !strings.Contains(name, "://") {
+		if err := mistaken("trace", name, aTrace, aLog); err != nil { // the log may be standard input, too
+			return nil, err
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("trace: %w", err)

@@ -93,6 +93,9 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	if !o.skip {
 		config.Own = show
 	}
+	if err := mistaken("watch", target, aLog, benchmarks, anAnswer); err != nil {
+		return err
+	}
 	feed, err := live.Open(target, config)
 	if err != nil {
 		return err

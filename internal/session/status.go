@@ -60,7 +60,9 @@ func (s *Status) lines(began time.Time) {
 			s.mu.Lock()
 			text := s.text
 			s.mu.Unlock()
-			fmt.Fprintf(s.w, "%v: %s\n", now.Sub(began).Round(time.Second), text)
+			if text != "" {
+				fmt.Fprintf(s.w, "%v: %s\n", now.Sub(began).Round(time.Second), text)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -189,7 +190,7 @@ func (t *tuning) tune() error {
 	}
 	least := 3 + 2*max(t.Pairs, leastRounds)
 	if affordable := int(t.Budget.Seconds() / t.mean()); affordable < least {
-		need := time.Duration(float64(least) * t.mean() * float64(time.Second)).Round(time.Second)
+		need := time.Duration(math.Ceil(float64(least)*t.mean())) * time.Second
 		return fmt.Errorf("tune: a run takes %.1f s and a verdict needs %d of them: give --budget %v or more, "+
 			"or a shorter command", t.mean(), least, need)
 	}

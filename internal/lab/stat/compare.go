@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -167,13 +168,17 @@ func CompareRuns(a, b *Analysis) []Comparison {
 	return out
 }
 
-// Unmatched returns the keys of configurations that only one of the two runs
-// has, in that run's order.
+// Unmatched returns the configurations that only one of the two runs has, in that
+// run's order: their keys without escapes, to be read.
 func Unmatched(a, b *Analysis) (onlyA, onlyB []string) {
 	only := func(x, y *Analysis) (keys []string) {
 		for _, g := range x.Groups {
 			if find(y.Groups, g.Key) == nil {
-				keys = append(keys, g.Key)
+				key, err := url.PathUnescape(g.Key)
+				if err != nil { // of an imported run
+					key = g.Key
+				}
+				keys = append(keys, key)
 			}
 		}
 		return keys

@@ -74,8 +74,12 @@ func (s study) findings() []finding {
 		return out
 	}
 	if n := len(s.base.Records); n < minPairs {
-		return append(out, finding{fmt.Sprintf("%s: nothing is proven: %d repetitions are too few for a verdict (--reps %d "+
-			"or more).", name, n, minPairs), false})
+		few := fmt.Sprintf("%d repetitions are", n)
+		if n == 1 {
+			few = "one repetition is"
+		}
+		return append(out, finding{fmt.Sprintf("%s: nothing is proven: %s too few for a verdict (--reps %d or more).", name,
+			few, minPairs), false})
 	}
 	for _, factor := range factors {
 		if n := len(levels[factor]); n > 1 && n < tooManyLevels && factor != "gc" {

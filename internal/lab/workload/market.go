@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"time"
 
 	"github.com/isobar-go/isobar/gcctl"
@@ -23,7 +24,8 @@ func init() {
 			Int("symbols", "1_000", "symbols of generated ticks", 1, tick.MaxSymbols),
 			Switch("pool", "off", "on: take ticks from a pool; off: allocate each"),
 			Int("capacity", "10_000", "ticks that the pool holds", 1, 100_000_000),
-			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true},
+			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true,
+				Check: checkInput},
 			Choice("pace", "fixed", "fixed: input ticks are due at the tick rate; recorded: according to their timestamps",
 				"fixed", "recorded"),
 			Float("speed", "1", "speed-up of the recorded pace", 1e-3, 1e9),
@@ -33,6 +35,22 @@ func init() {
 		}, controllerParams(noController)...),
 		New: newMarket,
 	})
+}
+
+// checkInput refuses, before anything is measured, a file that cannot be read.
+func checkInput(name string) error {
+	if name == "" {
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return errors.New("a directory: name a file")
+	}
+	return nil
 }
 
 // market is the tick processor of seed document 000, step 4, as an open loop: a
