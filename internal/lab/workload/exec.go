@@ -110,11 +110,12 @@ const joinScript = `n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit 
 // calling goroutine must stay locked to its thread until the program has ended.
 func startProgram(ctx context.Context, command []string, gc cell.GC, join []string) (*started, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	tools := plainTools(cmd.Path)
 	if len(join) > 0 && cmd.Err == nil {
 		args := append([]string{"-c", joinScript, "sh", strconv.Itoa(len(join))}, join...)
 		cmd = exec.CommandContext(ctx, "sh", append(append(args, cmd.Path), command[1:]...)...)
 	}
-	cmd.Env = programEnv(os.Environ(), gc)
+	cmd.Env = append(programEnv(os.Environ(), gc), tools...) // the last of a name counts
 	cmd.SysProcAttr = programAttr()
 	if cmd.Err != nil {
 		return nil, fmt.Errorf("%w: give a command that is in PATH, or its path", cmd.Err)
