@@ -71,31 +71,6 @@ func isText(t types.Type) bool {
 	return IsString(t) || IsBytes(t)
 }
 
-// FateOfResult follows what result n of a call refers to, or, where inside is set, what can
-// be reached from there, too.
-func (p *Package) FateOfResult(call ssa.CallInstruction, n int, inside bool) *Fate {
-	v := call.Value()
-	if v == nil {
-		return &Fate{}
-	}
-	if _, tuple := v.Type().(*types.Tuple); !tuple {
-		return p.fateOf(v, inside)
-	}
-	for _, instr := range *v.Referrers() {
-		if e, ok := instr.(*ssa.Extract); ok && e.Index == n {
-			return p.fateOf(e, inside)
-		}
-	}
-	return &Fate{}
-}
-
-func (p *Package) fateOf(v ssa.Value, inside bool) *Fate {
-	if inside {
-		return p.fate(v, where{}, true)
-	}
-	return p.Fate(v)
-}
-
 // fate follows v, or what can be reached from it.
 func (p *Package) fate(v ssa.Value, in where, text bool) *Fate {
 	if v == nil {

@@ -89,9 +89,7 @@ type Package struct {
 	callees   map[*ssa.Function][]*ssa.Function
 	dynamic   []*ssa.Function // those that call interfaces or function values
 	closures  map[*ssa.Function]*ssa.MakeClosure
-	taken     map[*ssa.Function]bool      // functions that are used as values
 	byName    map[string][]*ssa.Function  // methods, by name and type
-	invoked   map[string]bool             // methods that interfaces are asked for
 	skips     map[[2]*ssa.BasicBlock]bool // whether a way from the first leads around the second
 }
 
@@ -111,9 +109,9 @@ func Build(s Source) (p *Package, err error) {
 	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false), loops: map[*ssa.Function]loops{},
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
-		callees: map[*ssa.Function][]*ssa.Function{}, taken: map[*ssa.Function]bool{},
-		byName: map[string][]*ssa.Function{}, invoked: map[string]bool{},
-		skips: map[[2]*ssa.BasicBlock]bool{}}
+		callees: map[*ssa.Function][]*ssa.Function{},
+		byName:  map[string][]*ssa.Function{},
+		skips:   map[[2]*ssa.BasicBlock]bool{}}
 	p.SSA.Build()
 	p.declared()
 	p.index()
@@ -164,7 +162,6 @@ func (p *Package) index() {
 		}
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
-				p.taking(instr)
 				switch i := instr.(type) {
 				case *ssa.DebugRef:
 					if !i.IsAddr {
@@ -189,46 +186,6 @@ func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
 	} else if n := len(p.dynamic); n == 0 || p.dynamic[n-1] != fn {
 		p.dynamic = append(p.dynamic, fn)
 	}
-	if c := call.Common(); c.IsInvoke() {
-		p.invoked[methodKey(c.Method.Name(), c.Method.Signature())] = true
-	}
-}
-
-// taking enters functions that an instruction uses as values.
-func (p *Package) taking(instr ssa.Instruction) {
-	if _, ok := instr.(*ssa.DebugRef); ok {
-		return // which names what is called, too
-	}
-	var called ssa.Value
-	if call, ok := instr.(ssa.CallInstruction); ok {
-		called = call.Common().Value
-	}
-	for _, op := range instr.Operands(nil) {
-		if fn, ok := (*op).(*ssa.Function); ok && fn != called {
-			p.taken[fn] = true
-		}
-	}
-}
-
-// Callers returns the calls of a function that the package names it in; all is set where
-// there are no others in the package.
-func (p *Package) Callers(fn *ssa.Function) (calls []ssa.CallInstruction, all bool) {
-	if fn.Origin() != nil {
-		fn = fn.Origin()
-	}
-	method := fn.Signature.Recv() != nil && p.invoked[methodKey(fn.Name(), fn.Signature)]
-	return p.callers[fn], fn.Parent() == nil && !p.taken[fn] && !method
-}
-
-// CallersByName returns the calls of a function of another package, by its
-// [types.Func.FullName].
-func (p *Package) CallersByName(name string) (calls []ssa.CallInstruction) {
-	for fn, of := range p.callers {
-		if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != p.Pkg && obj.FullName() == name {
-			calls = append(calls, of...)
-		}
-	}
-	return calls
 }
 
 // Callees returns the functions that the code of one names in its calls, and those whose

@@ -78,6 +78,7 @@ type Explained struct {
 	mended  Finding // that stands for the remedy, where that has a fix of its own
 	fixed   string  // the key of the finding that has the fix
 	instead string  // what is said where the remedy saves nothing
+	unsure  bool    // a trial alone tells whether the remedy saves
 }
 
 // Made says how many objects it makes, and how large they are.
@@ -377,6 +378,7 @@ func (a *Account) mend(p *Explained) {
 		}
 	}
 	share := p.Share
+	p.mended.unsure = p.unsure
 	p.mended.Share = &share
 	a.mended = append(a.mended, p.mended)
 }

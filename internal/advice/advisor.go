@@ -80,6 +80,8 @@ type Finding struct {
 	Grows bool   `json:"-"` // only what is allocated after the first time is saved
 	Pkg   string `json:"-"` // import path
 	Edits fix    `json:"-"` // what mends it; nil for none
+
+	unsure bool // as in Explained
 }
 
 // key tells findings with a fix apart.

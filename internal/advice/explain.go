@@ -28,21 +28,20 @@ type explainer struct {
 	base     string
 	units    map[string]*unit // by the absolute name of a file
 	life     *lifetimes
-	paths    map[string]bool // of the units
-	checks   []*check.Check  // that findings may be of
+	checks   []*check.Check // that findings may be of
 	findings map[place][]*Finding
 	src      texts
 	measured sightings
+	try      bool // what is proposed is tried
 }
 
 func newExplainer(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *explainer {
-	x := &explainer{ctx: ctx, dir: c.Dir, base: base, units: map[string]*unit{}, life: c.life,
-		paths: map[string]bool{}, checks: c.Checks, findings: map[place][]*Finding{}, src: texts{}}
+	x := &explainer{ctx: ctx, dir: c.Dir, base: base, units: map[string]*unit{}, life: c.life, try: c.Try,
+		checks: c.Checks, findings: map[place][]*Finding{}, src: texts{}}
 	if x.life == nil {
 		x.life = newLifetimes(newCache(c), units)
 	}
 	for _, u := range units {
-		x.paths[u.PkgPath] = true
 		for _, f := range u.Files {
 			x.units[f.Name] = u
 		}
@@ -401,9 +400,6 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 	code := k.life
 	if l.kind == died && !k.outside() {
 		k.elsewhere = code.kind != died
-		if code.dropped != nil { // a result, which each caller drops
-			l.up, l.of, l.dropped = max(l.up, 1), code.of, code.dropped
-		}
 	}
 	if l.unseen { // the code tells, and where it does not, one that is used again may still be needed
 		l.many = l.many || code.many || code.kind != died || l.up > 0

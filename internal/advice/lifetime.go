@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
-	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,8 +35,6 @@ type lifetime struct {
 	up      int         // how many callers of the line's function it went up before
 	through string      // the field that held it meanwhile
 	late    bool        // died: at the latest, as calls of functions below were not seen
-	of      string      // the function that returned it first
-	dropped *dropped    // it is a result of of, as the code of its callers proves
 	holder  life.Holder // kept: by whom
 	open    string      // unproved: by whom
 	where   string      // FILE:LINE of the place that decides
@@ -129,7 +126,7 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 		return unknown("it was not measured, and the code of " + callee + " makes it")
 	}
 	fate, loop := x.fate(p, s), p.Loop(s.Instr.Block()) != nil
-	l := x.local(p, s.Func, fate, name)
+	l := x.local(p, fate, name)
 	l.round = l.kind == died && l.up == 0 && loop && !fate.Beyond
 	l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
 	return l
@@ -137,10 +134,9 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 
 // local is the lifetime of memory in the function that makes it. What it returns lives as
 // long as its callers have it.
-func (x *explainer) local(p *life.Package, fn *ssa.Function, fate *life.Fate, name string) lifetime {
+func (x *explainer) local(p *life.Package, fate *life.Fate, name string) lifetime {
 	l := lifetime{kind: died, in: name}
 	var perhaps []string
-	results := resultsOf(fate)
 	for _, h := range fate.Holders {
 		switch {
 		case h.Kind == life.Result && h.Outer == "":
@@ -162,7 +158,7 @@ func (x *explainer) local(p *life.Package, fn *ssa.Function, fate *life.Fate, na
 	}
 	switch {
 	case l.kind == kept:
-		if len(results) > 0 {
+		if fate.Has(life.Result) {
 			l.also("the caller, as a result")
 		}
 	case len(perhaps) > 0:
@@ -170,11 +166,11 @@ func (x *explainer) local(p *life.Package, fn *ssa.Function, fate *life.Fate, na
 		perhaps = slices.Compact(perhaps)
 		const most = 3
 		l.kind, l.open = unproved, "may be "+strings.Join(perhaps[:min(most, len(perhaps))], ", or ")
-		if len(results) > 0 {
+		if fate.Has(life.Result) {
 			l.open += ", or returned by " + name
 		}
-	case len(results) > 0:
-		return x.returned(p, fn, results, name)
+	case fate.Has(life.Result):
+		return lifetime{kind: escaped, in: name}
 	}
 	return l
 }
@@ -187,25 +183,23 @@ func (l *lifetime) also(too string) {
 	}
 }
 
-// returned is the lifetime of results of a function: as long as its callers have them.
-func (x *explainer) returned(p *life.Package, fn *ssa.Function, results []result, name string) lifetime {
-	l := lifetime{kind: escaped, in: name}
-	d := &dropped{}
-	if !x.dropped(p, fn, results, map[string]bool{}, d) || len(d.callers) == 0 {
-		return l
+// recursive reports whether a function can come to call itself, through functions that its
+// package names.
+func recursive(p *life.Package, fn *ssa.Function) bool {
+	seen := map[*ssa.Function]bool{}
+	pending := slices.Clone(p.Callees(fn))
+	for len(pending) > 0 {
+		next := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if next == fn {
+			return true
+		}
+		if !seen[next] {
+			seen[next] = true
+			pending = append(pending, p.Callees(next)...)
+		}
 	}
-	l.kind, l.of, l.in, l.up, l.many, l.dropped = died, name, d.callers[0], 1, d.several, d
-	if len(d.callers) > 1 {
-		l.in = "the callers of " + name
-	}
-	return l
-}
-
-// exported reports whether other modules can call a function by its name.
-func exported(p *life.Package, fn *ssa.Function) bool {
-	obj, ok := fn.Object().(*types.Func)
-	inside := strings.Contains("/"+p.Pkg.Path()+"/", "/internal/")
-	return ok && obj.Exported() && p.Pkg.Name() != "main" && !inside
+	return false
 }
 
 // position is a place of the code as FILE:LINE.

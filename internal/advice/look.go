@@ -2,7 +2,6 @@ package advice
 
 import (
 	"cmp"
-	"fmt"
 	"go/types"
 	"slices"
 	"strings"
@@ -86,22 +85,12 @@ func (k *subject) purpose() string {
 	if k.outside() {
 		return "the call of " + cmp.Or(k.e.Callee, k.e.What) + allocator(k.c) + ", with what it is given"
 	}
-	to := k.consumer()
-	switch k.s.Kind {
-	case life.Box, life.Variadic, life.Convert:
-		if to == "" || k.s.Kind == life.Convert && !usedOnce(k.s.Value) {
-			return ""
-		}
-		return to + ", which it is made for: " + map[life.Kind]string{life.Box: "it takes an interface",
-			life.Variadic: "it takes a list of its last arguments", life.Convert: "it is given a copy"}[k.s.Kind]
-	case life.Closure, life.MethodValue:
-		return fmt.Sprintf("the function literal: it keeps %d variables of the function around it", k.s.Captures())
-	case life.Go:
-		return "the go statement: a goroutine is started each time"
-	case life.Defer:
-		return "the defer in a loop: what it keeps is released as the function returns"
+	to, takes := k.consumer(), map[life.Kind]string{life.Box: "it takes an interface",
+		life.Variadic: "it takes a list of its last arguments", life.Convert: "it is given a copy"}[k.s.Kind]
+	if to == "" || takes == "" || k.s.Kind == life.Convert && !usedOnce(k.s.Value) {
+		return ""
 	}
-	return ""
+	return to + ", which it is made for: " + takes
 }
 
 // usedOnce reports whether a value has no use beside one.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"go/version"
@@ -29,34 +30,28 @@ type mender struct {
 
 // mend gives the remedy a fix where it has a mechanical one, and reports whether.
 func (k *subject) mend() fix {
-	if k.e.Fix || k.e.Verdict != Candidate || k.outside() || k.s.Node == nil {
+	if k.e.Fix || k.e.Verdict != Candidate || k.how == nil {
 		return nil
 	}
-	m := &mender{subject: k}
+	if m := k.mender(); m != nil && m.wanted() && k.how(m) {
+		return fix{realName(m.p.Fset.File(m.file.FileStart).Name()): m.edits}
+	}
+	return nil
+}
+
+// mender returns what can change the code of the expression; nil where nothing can.
+func (k *subject) mender() *mender {
+	if k.s == nil || k.s.Node == nil {
+		return nil
+	}
 	for _, f := range k.p.Files {
-		if f.FileStart <= k.s.Pos() && k.s.Pos() < f.FileEnd {
-			m.file = f
+		if f.FileStart <= k.s.Pos() && k.s.Pos() < f.FileEnd && !ast.IsGenerated(f) {
+			m := &mender{subject: k, file: f}
+			m.path, _ = astutil.PathEnclosingInterval(f, k.s.Node.Pos(), k.s.Node.End())
+			return m
 		}
 	}
-	if m.file == nil || ast.IsGenerated(m.file) || !m.wanted() {
-		return nil
-	}
-	m.path, _ = astutil.PathEnclosingInterval(m.file, k.s.Node.Pos(), k.s.Node.End())
-	ok := false
-	switch {
-	case k.grows && k.s.Kind == life.Append:
-		ok = m.capacity()
-	case k.grows && k.s.Kind == life.MapGrow:
-		ok = m.sized()
-	case k.value:
-		ok = m.result()
-	case !k.grows && k.again():
-		ok = m.reuse()
-	}
-	if !ok {
-		return nil
-	}
-	return fix{realName(m.p.Fset.File(m.file.FileStart).Name()): m.edits}
+	return nil
 }
 
 // wanted reports whether the check that the fix is of was asked for, and no comment
@@ -116,46 +111,106 @@ func (m *mender) capacity() bool {
 	return true
 }
 
-// result lets the function return the object as a value. What its callers do with it is left as it is: where
-// that needs a pointer, the fix does not build.
-func (m *mender) result() bool {
-	decl, ok := m.s.Func.Syntax().(*ast.FuncDecl)
-	if !ok || decl.Type.Results == nil {
+// begin makes the slice with room before the first element is appended, where it has none.
+func (m *mender) begin(room int64) bool {
+	call, ok := m.s.Node.(*ast.CallExpr)
+	assign := m.assigns()
+	if !ok || assign == nil || !plain(m.p.Info, assign.Lhs[0]) {
 		return false
 	}
-	at := slices.IndexFunc(decl.Type.Results.List, func(f *ast.Field) bool {
-		ptr, ok := m.p.Info.TypeOf(f.Type).(*types.Pointer)
-		return ok && types.Identical(ptr.Elem(), m.s.Type)
-	})
-	all := decl.Type.Results.List
-	if at < 0 || slices.ContainsFunc(all, func(f *ast.Field) bool { return len(f.Names) > 0 }) {
+	list, of := m.text(assign.Lhs[0]), m.s.Value.Type().Underlying().(*types.Slice).Elem()
+	if m.text(call.Args[0]) != list || !m.packaged(of) {
 		return false
 	}
-	star, ok := all[at].Type.(*ast.StarExpr)
-	if !ok {
-		return false
+	m.put(assign.Pos(), assign.Pos(), fmt.Sprintf("if cap(%s) == 0 {\n%s = make([]%s, 0, %d)\n}\n", list, list,
+		m.named(of), room))
+	return true
+}
+
+// rows is the length of one list for what each round of a loop makes for an element of another one, always of
+// one length; "" where that is not known.
+func (m *mender) rows() string {
+	call, ok := m.s.Node.(*ast.CallExpr)
+	assign, stmt := m.assigns(), m.loop()
+	if !ok || assign == nil || stmt == nil || len(call.Args) != 2 {
+		return ""
 	}
-	m.put(star.Pos(), star.X.Pos(), "")
-	ast.Inspect(decl.Body, func(n ast.Node) bool {
-		ret, is := n.(*ast.ReturnStmt)
-		if is && len(ret.Results) != len(all) {
-			ok = false
-		} else if is {
-			e := ret.Results[at]
-			u, address := e.(*ast.UnaryExpr)
-			switch {
-			case m.p.Info.Types[e].IsNil():
-				m.put(e.Pos(), e.End(), m.text(star.X)+"{}")
-			case address && u.Op == token.AND:
-				m.put(u.Pos(), u.X.Pos(), "")
-			default:
-				m.put(e.Pos(), e.Pos(), "*")
+	n, rounds := call.Args[1], m.rounds(stmt)
+	_, element := assign.Lhs[0].(*ast.IndexExpr)
+	if !element || rounds == "" || !m.plainInt(n) || !m.lasting(n, stmt.Pos()) {
+		return ""
+	}
+	return "(" + rounds + ")*(" + m.text(n) + ")"
+}
+
+// assigns is the assignment of the expression to one variable or element; nil where there is none.
+func (m *mender) assigns() *ast.AssignStmt {
+	if len(m.path) < 2 {
+		return nil
+	}
+	assign, ok := m.path[1].(*ast.AssignStmt)
+	if !ok || assign.Tok != token.ASSIGN || len(assign.Lhs) != 1 || !m.listed(assign) {
+		return nil
+	}
+	return assign
+}
+
+// loop is the statement of the innermost loop, where another can stand before it; else nil.
+func (m *mender) loop() ast.Stmt {
+	loop := m.p.Loop(m.s.Instr.Block())
+	if loop == nil {
+		return nil
+	}
+	if stmt := m.p.Stmt(loop); stmt != nil && m.listed(stmt) {
+		return stmt
+	}
+	return nil
+}
+
+// rounds is how many rounds a loop has at most; "" where the code does not tell.
+func (m *mender) rounds(stmt ast.Stmt) string {
+	switch loop := stmt.(type) {
+	case *ast.RangeStmt:
+		switch m.p.Info.TypeOf(loop.X).Underlying().(type) {
+		case *types.Slice, *types.Array, *types.Map, *types.Basic:
+			if plain(m.p.Info, loop.X) && !check.IsInteger(m.p.Info.TypeOf(loop.X)) && m.lasting(loop.X, loop.Pos()) {
+				return "len(" + m.text(loop.X) + ")"
 			}
 		}
-		_, inner := n.(*ast.FuncLit)
-		return !inner
-	})
-	return ok
+	case *ast.ForStmt:
+		init, ok := loop.Init.(*ast.AssignStmt)
+		cond, compares := loop.Cond.(*ast.BinaryExpr)
+		post, counts := loop.Post.(*ast.IncDecStmt)
+		if !ok || !compares || !counts || post.Tok != token.INC || len(init.Lhs) != 1 || !m.plainInt(cond.Y) ||
+			!m.lasting(cond.Y, loop.Pos()) {
+			return ""
+		}
+		id, _ := init.Lhs[0].(*ast.Ident)
+		v, _ := m.p.Info.Defs[id].(*types.Var)
+		names := func(e ast.Expr) bool { id, ok := e.(*ast.Ident); return ok && v != nil && m.p.Info.Uses[id] == v }
+		from := m.p.Info.Types[init.Rhs[0]].Value
+		if from == nil || constant.Sign(from) < 0 || !names(cond.X) || !names(post.X) || m.changes(loop.Body, v) {
+			return ""
+		}
+		switch cond.Op {
+		case token.LSS:
+			return m.text(cond.Y)
+		case token.LEQ:
+			return m.text(cond.Y) + "+1"
+		}
+	}
+	return ""
+}
+
+// cut makes one list before the loop, and each round takes the next part of it.
+func (m *mender) cut() bool {
+	call, assign, loop := m.s.Node.(*ast.CallExpr), m.assigns(), m.loop()
+	rest, of, n := m.free(fmt.Sprint("rest", m.s.From)), m.text(call.Args[0]), m.text(call.Args[1])
+	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("var %s %s\nif n := %s; n > 0 {\n%s = make(%s, n)\n}\n", rest, of, m.rows(),
+		rest, of))
+	m.put(assign.Pos(), assign.End(), fmt.Sprintf("%s, %s = %s[:%s:%s], %s[%s:]", m.text(assign.Lhs[0]), rest, rest, n, n,
+		rest, n))
+	return true
 }
 
 // number is how often the loop runs, as an int.
@@ -196,25 +251,24 @@ func (m *mender) sized() bool {
 	return false
 }
 
-// lasting reports whether an expression is a variable, or a field of one, that is declared
+// lasting reports whether an expression has but constants and variables, or fields of these, that are declared
 // before a place and not assigned to in the file.
 func (m *mender) lasting(e ast.Expr, at token.Pos) bool {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.CallExpr:
-			if len(x.Args) != 1 {
-				return false
-			}
-			e = x.Args[0]
-		case *ast.SelectorExpr:
-			e = x.X
-		case *ast.Ident:
-			v, ok := m.p.Info.Uses[x].(*types.Var)
-			return ok && v.Pos() < at && !m.assigned(v)
-		default:
-			return false
-		}
+	if m.p.Info.Types[e].Value != nil {
+		return true
 	}
+	switch x := ast.Unparen(e).(type) {
+	case *ast.CallExpr:
+		return len(x.Args) == 1 && m.lasting(x.Args[0], at)
+	case *ast.BinaryExpr:
+		return m.lasting(x.X, at) && m.lasting(x.Y, at)
+	case *ast.SelectorExpr:
+		return m.lasting(x.X, at)
+	case *ast.Ident:
+		v, ok := m.p.Info.Uses[x].(*types.Var)
+		return ok && v.Pos() < at && !m.assigned(v)
+	}
+	return false
 }
 
 // plain reports whether evaluating e once more changes nothing, and costs nothing.
@@ -280,8 +334,8 @@ func (m *mender) reuse() bool {
 	}
 	take := ""
 	if m.life.round {
-		loop := m.p.Stmt(m.p.Loop(m.s.Instr.Block()))
-		if loop == nil || !m.listed(loop) {
+		loop := m.loop()
+		if loop == nil {
 			return false
 		}
 		m.put(loop.Pos(), loop.Pos(), name+" := new("+held+")\n")
@@ -371,12 +425,17 @@ func (m *mender) made(e ast.Expr) bool {
 }
 
 // assigned reports whether v gets another value than its first.
-func (m *mender) assigned(v *types.Var) (found bool) {
-	ast.Inspect(m.file, func(n ast.Node) bool {
+func (m *mender) assigned(v *types.Var) bool { return m.changes(m.file, v) }
+
+// changes reports whether n assigns to v.
+func (m *mender) changes(n ast.Node, v *types.Var) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
 		var to []ast.Expr
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			to = n.Lhs
+		case *ast.IncDecStmt:
+			to = []ast.Expr{n.X}
 		case *ast.RangeStmt:
 			to = []ast.Expr{n.Key, n.Value}
 		}

@@ -154,6 +154,18 @@ func sized(in []int) int {
 	return len(m)
 }
 
+func rows(in []int) (sum int) {
+	table := make([][]int, len(in)+1)
+	for i := 0; i <= len(in); i++ {
+		table[i] = make([]int, len(in)+1)
+		table[i][0] = i
+	}
+	for _, row := range table {
+		sum += row[0]
+	}
+	return sum
+}
+
 func reflected(n int) int {
 	p := &point{}
 	return reflect.ValueOf(p).Elem().Field(0).Len() + n
@@ -191,6 +203,9 @@ func Test(t *testing.T) {
 		}
 		if n := twice(zeros{}, 5); n != 30 {
 			t.Error("twice", n)
+		}
+		if n := rows(in); n != 45150 {
+			t.Error("rows", n)
 		}
 		if n := sized(in); n != 300 {
 			t.Error("sized", n)
@@ -269,6 +284,12 @@ func BenchmarkSized(b *testing.B) {
 	}
 }
 
+func BenchmarkRows(b *testing.B) {
+	for b.Loop() {
+		sum += rows(in)
+	}
+}
+
 func BenchmarkStates(b *testing.B) {
 	for b.Loop() {
 		sum += states()
@@ -320,7 +341,7 @@ func TestMendedFixesHold(t *testing.T) {
 	for _, f := range v.Fixes {
 		outcome[f.Finding.Function[strings.LastIndexByte(f.Finding.Function, '.')+1:]] = f.Outcome + ": " + f.Reason + f.Diff
 	}
-	for _, name := range []string{"capacity", "pooled", "pooledToo", "object", "round", "sized"} {
+	for _, name := range []string{"capacity", "pooled", "pooledToo", "object", "round", "sized", "rows"} {
 		if !strings.HasPrefix(outcome[name], Kept) {
 			t.Errorf("%s: %q, want it kept", name, outcome[name])
 		}

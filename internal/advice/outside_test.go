@@ -96,3 +96,59 @@ func TestBoxingKeepsToTheGoVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestListsThatAreOnlyRead: what to use instead of a list of parts is said where nobody keeps or changes it.
+func TestListsThatAreOnlyRead(t *testing.T) {
+	x, p := explainerOf(t, `package m
+
+import "strings"
+
+func YesNumber(s string) string {
+	parts := strings.SplitN(s, "/", 2)
+	if len(parts) == 2 {
+		return parts[1]
+	}
+	return parts[0]
+}
+
+func YesTurn(s string) (n int) {
+	for _, part := range strings.Split(s, "/") {
+		n += len(part)
+	}
+	return n
+}
+
+func NoKept(s string) []string { return strings.Split(s, "/") }
+
+func NoMany(s string) string { return strings.Split(s, "/")[7] }
+
+func NoLast(s string) string {
+	parts := strings.Split(s, "/")
+	return parts[len(parts)-1]
+}
+
+func NoWritten(s string) (n int) {
+	for i, parts := 0, strings.Split(s, ","); i < len(parts); i++ {
+		parts[i] = "x" + parts[i]
+		n += len(parts[i])
+	}
+	return n
+}
+`)
+	judged := 0
+	for _, s := range p.Sites() {
+		if !strings.HasPrefix(s.Callee(), "Split") {
+			continue
+		}
+		judged++
+		callee := "strings." + s.Callee()
+		c := &cause{callee: callee, leaf: callee, function: "m.F", at: place{p.Fset.Position(s.Pos()).Filename, s.From}}
+		e := x.part(c, p, s, &site{Totals: Totals{Bytes: 4096, Objects: 16}})
+		if want := strings.HasPrefix(s.Func.Name(), "Yes"); (e.Verdict == Candidate) != want {
+			t.Errorf("%s: %s: %s; want a candidate: %v", s.Func.Name(), e.Verdict, e.Remedy, want)
+		}
+	}
+	if judged != 6 {
+		t.Errorf("%d of 6 calls are judged", judged)
+	}
+}

@@ -36,6 +36,8 @@ func (r *Result) try(ctx context.Context, c Config) {
 		e := &r.Evidence.Account.Sites[i]
 		got, ok := tried[e.fixed]
 		switch {
+		case e.unsure && got.Outcome != Kept:
+			e.settle()
 		case !ok:
 		case got.Outcome == Kept:
 			e.Verdict, e.Tried = Remedy, got.Figures
@@ -46,7 +48,8 @@ func (r *Result) try(ctx context.Context, c Config) {
 			e.settle()
 		}
 	}
-	kept := slices.DeleteFunc(r.Findings, func(f Finding) bool {
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.unsure && tried[f.key()].Outcome != Kept })
+	kept := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool {
 		return len(f.Spans) > 0 && tried[f.key()].Outcome == Dropped
 	})
 	if n := len(r.Findings) - len(kept); n > 0 {

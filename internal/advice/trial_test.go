@@ -11,6 +11,11 @@ import (
 
 const tryable = `package m
 
+import (
+	"bytes"
+	"strings"
+)
+
 func All(in []int) (out []int) {
 	for _, v := range in {
 		out = append(out, v+1)
@@ -27,23 +32,41 @@ func Few(in []int) (out []int) {
 	return out
 }
 
-type pair struct{ a, b int }
-
-//go:noinline
-func paired(v int) *pair {
-	if v < 0 {
-		return nil
+func Grown(in []int) string {
+	var b strings.Builder
+	for i := 0; i < len(in); i++ {
+		b.WriteByte(byte(in[i]))
 	}
-	return &pair{v, v}
+	return b.String()
 }
 
-func Pairs(in []int) (sum int) {
-	for _, v := range in {
-		p := paired(v)
-		sum += p.a - p.b
-	}
-	return sum
+func Built(in []int) string {
+	var b bytes.Buffer
+	b.WriteString("a text of more bytes than begin on the stack")
+	return b.String()
 }
+
+func BuiltLong(in []int) string {
+	var b bytes.Buffer
+	for i := 0; i < len(in); i++ {
+		b.WriteString("text")
+	}
+	return b.String()
+}
+
+func Begun(in []int) (n int) {
+	for i := range in {
+		var few []int
+		for j := i % 3; j < 18 && n >= 0; j++ {
+			few = append(few, j)
+		}
+		kept = few
+		n += len(few)
+	}
+	return n
+}
+
+var kept []int
 
 func Doubling(in []int) (out []int) {
 	for _, v := range in {
@@ -89,13 +112,33 @@ func BenchmarkFew(b *testing.B) {
 	}
 }
 
-func BenchmarkPairs(b *testing.B) {
+var text string
+
+func BenchmarkGrown(b *testing.B) {
 	for b.Loop() {
-		if Pairs(in) != 0 {
-			b.Fatal("not a pair")
-		}
+		text = Grown(in)
 	}
 }
+
+func BenchmarkBuilt(b *testing.B) {
+	for b.Loop() {
+		text = Built(in)
+	}
+}
+
+func BenchmarkBuiltLong(b *testing.B) {
+	for b.Loop() {
+		text = BuiltLong(in)
+	}
+}
+
+func BenchmarkBegun(b *testing.B) {
+	for b.Loop() {
+		sum = Begun(in)
+	}
+}
+
+var sum int
 
 func BenchmarkDoubling(b *testing.B) {
 	for b.Loop() {
@@ -124,7 +167,9 @@ func TestRemediesAreTried(t *testing.T) {
 		}
 		by := map[string]Explained{}
 		for _, s := range r.Evidence.Account.Sites {
-			by[strings.TrimPrefix(s.Function, "m.")] = s
+			if name := strings.TrimPrefix(s.Function, "m."); by[name].Verdict != Remedy {
+				by[name] = s
+			}
 		}
 		for _, f := range r.Findings {
 			if by[f.Function].Verdict == Look {
@@ -133,7 +178,14 @@ func TestRemediesAreTried(t *testing.T) {
 		}
 		return by
 	}
+	proposed := map[string]string{"Grown": "b.Grow(len(in))", "Built": "strings.Builder", "Begun": "room for 32"}
 	for name, s := range verdicts() {
+		if _, ok := proposed[name]; ok || name == "BuiltLong" {
+			if s.Verdict == Candidate && s.Fix {
+				t.Errorf("%s was not tried, and is a candidate: %s", name, s.Remedy)
+			}
+			continue
+		}
 		if s.Verdict != Candidate || !s.Fix || len(s.Tried) > 0 {
 			t.Errorf("%s without benchmarks: %s: %s", name, s.Verdict, s.Remedy)
 		}
@@ -148,15 +200,20 @@ func TestRemediesAreTried(t *testing.T) {
 		!strings.HasSuffix(s.Remedy, " in BenchmarkAll") {
 		t.Errorf("All: %s: %s", s.Verdict, s.Remedy)
 	}
-	if s := by["paired"]; s.Verdict != Remedy || !strings.Contains(s.Remedy, " -> 0 allocs/op") {
-		t.Errorf("paired: %s: %s", s.Verdict, s.Remedy)
+	for name, text := range proposed {
+		if s := by[name]; s.Verdict != Remedy || !strings.Contains(s.Remedy, text) {
+			t.Errorf("%s: %s: %s; want %s", name, s.Verdict, s.Remedy, text)
+		}
+	}
+	if s := by["BuiltLong"]; strings.Contains(s.Remedy, "Builder") {
+		t.Errorf("BuiltLong: %s: %s", s.Verdict, s.Remedy)
 	}
 	for _, name := range []string{"Few", "Doubling"} {
 		if s := by[name]; s.Verdict != Look || s.Fix || strings.Contains(s.Remedy, "size") {
 			t.Errorf("%s: %s: %s", name, s.Verdict, s.Remedy)
 		}
 	}
-	if said != 4 {
-		t.Errorf("%d trials are announced, want 4", said)
+	if said < 7 {
+		t.Errorf("%d trials are announced, want 7 or more", said)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,9 +27,8 @@ type subject struct {
 
 	elsewhere bool // the code has a path on which somebody keeps what benchmarks saw die
 
-	grows bool // the remedy saves all but the first allocation
-	value bool // the remedy is a value in place of a pointer
-	pool  bool // the remedy is a pool, which takes care: it is named where the fix can be written
+	pool bool               // the remedy is a pool, which takes care: it is named where the fix can be written
+	how  func(*mender) bool // writes the fix of the remedy; nil for none
 }
 
 // rules name a remedy for each kind that has one: only where they have checked what it rests
@@ -52,6 +52,13 @@ func (k *subject) judge() {
 		}
 	}
 	k.found()
+	switch {
+	case k.e.Fix || k.e.Verdict != "" && !k.pool:
+	case k.outside():
+		k.buffer()
+	case k.s.Kind == life.Append && !k.growth.Sized:
+		k.most()
+	}
 	k.look()
 }
 
@@ -75,6 +82,14 @@ func (k *subject) change(name, text string, args ...any) {
 	k.e.Verdict, k.e.Check, k.e.Remedy = Candidate, name, fmt.Sprintf(text, args...)
 }
 
+// propose sets a remedy of which only a trial can tell whether it saves: it is said of what was tried.
+func (k *subject) propose(how func(*mender) bool, name, text string, args ...any) {
+	if k.x.try {
+		k.pool, k.how, k.e.unsure = true, how, true
+		k.change(name, text, args...)
+	}
+}
+
 // least is the size in bytes of what is worth keeping for the next time.
 const least = 64
 
@@ -84,8 +99,9 @@ func (k *subject) reuse(thing, reset string) {
 	case !k.again() || k.e.Size < least:
 	case k.life.round:
 		k.change("bufferpercall", "make %s once, before the loop, and %s in each round", thing, reset)
+		k.how = (*mender).reuse
 	case k.s.Func.Parent() == nil: // else it may run once, as the New of a pool does
-		k.pool = true
+		k.pool, k.how = true, (*mender).reuse
 		k.change("bufferpercall", "take %s from a sync.Pool, and %s in each call", thing, reset)
 	}
 }
@@ -104,44 +120,21 @@ func (k *subject) named(t types.Type) string {
 }
 
 func (k *subject) object() {
-	thing := "one " + k.typeOf()
-	if k.s.Kind == life.Variable {
-		thing = "variable " + k.e.What
-	}
-	if k.life.up > 0 && k.dies() && k.valued() {
-		k.value = true
-		name := ""
-		if k.s.Type.Underlying().(*types.Struct).NumFields() == 1 {
-			name = "pointerwrapper"
-		}
-		k.change(name, "%s returns it to %s, which keep none: return a value instead of a pointer", k.life.of,
-			strings.Join(k.life.dropped.callers, ", "))
-		if k.life.dropped.beyond {
-			k.e.Remedy += "; " + string(check.Interface)
-		}
-		return
+	thing := map[bool]string{true: "variable " + k.e.What, false: "one " + k.typeOf()}[k.s.Kind == life.Variable]
+	if of, ok := k.s.Type.Underlying().(*types.Struct); ok && of.NumFields() == 1 && k.life.kind == escaped {
+		k.e.Check = "pointerwrapper"
 	}
 	// what its fields refer to may have been handed out, so it is not used again
 	k.reuse(thing, "set it to its zero value")
 }
 
-// valued reports whether the object could be returned as a value: a small struct, whose
-// pointer no caller compares.
-func (k *subject) valued() bool {
-	const most = 128 // bytes
-	_, is := k.s.Type.Underlying().(*types.Struct)
-	results := k.s.Func.Signature.Results()
-	for i := range results.Len() {
-		ptr, ok := results.At(i).Type().(*types.Pointer)
-		if ok && types.Identical(ptr.Elem(), k.s.Type) {
-			return is && k.life.dropped != nil && !k.life.dropped.compares && k.s.Size <= most
-		}
-	}
-	return false
-}
-
 func (k *subject) slice() {
 	k.reuse("the slice", "cut it to [:0]")
+	if m := k.mender(); k.e.Verdict == "" && m != nil && m.rows() != "" {
+		k.how = (*mender).cut
+		k.change("prealloc", "one list for all rounds, make(%s, %s) before the loop, of which each round takes a part; "+
+			"whoever keeps one part keeps all", k.named(k.s.Value.Type()), m.rows())
+	}
 }
 
 func (k *subject) appended() {
@@ -152,8 +145,33 @@ func (k *subject) appended() {
 	switch {
 	case k.regrows(g) && (g.Begin != nil || g.Field == "" && k.local()):
 		k.capacity("make(" + k.named(k.s.Value.Type()) + ", 0, " + k.length() + ")")
+		k.how = (*mender).capacity
 	case !k.ofCaller():
-		k.slice()
+		k.reuse("the slice", "cut it to [:0]")
+	}
+}
+
+// most proposes for how many elements a slice should have room as it begins, so that it grows less often and takes no
+// more memory in all: as the sizes of the profile say.
+func (k *subject) most() {
+	of, all := k.s.Value.Type().Underlying().(*types.Slice).Elem(), slices.Sorted(maps.Keys(k.t.sizes))
+	if len(all) < 2 || k.p.Sizes == nil || life.Parametrized(of) || k.p.Sizes.Sizeof(of) == 0 {
+		return
+	}
+	n, list := int64(0), k.named(k.s.Value.Type())
+	begun, larger := k.t.sizes[all[0]].Objects, k.t.Bytes-k.t.sizes[all[0]].Bytes
+	for i, size := range all[1:] {
+		if 10*k.t.sizes[size].Objects > 11*k.t.sizes[all[i]].Objects { // a sample
+			break // they begin with different sizes
+		}
+		larger -= k.t.sizes[size].Bytes
+		if begun*size+larger <= k.t.Bytes {
+			n = size / k.p.Sizes.Sizeof(of)
+		}
+	}
+	if n > 0 {
+		begin := func(m *mender) bool { return m.begin(n) }
+		k.propose(begin, "prealloc", "begin with room for %d: make(%s, 0, %d)", n, list, n)
 	}
 }
 
@@ -172,7 +190,6 @@ func (k *subject) regrows(g life.Growth) bool {
 
 // capacity sets the remedy of what grows in a loop whose rounds are known.
 func (k *subject) capacity(with string) {
-	k.grows = true
 	k.change("prealloc", "make it with its size before the loop: %s", with)
 }
 
@@ -199,6 +216,7 @@ func (k *subject) ofCaller() bool {
 func (k *subject) mapped() {
 	if k.s.Kind == life.MapGrow && k.regrows(k.growth) && k.growth.Begin != nil {
 		k.capacity("make(" + k.typeOf() + ", " + k.length() + ")")
+		k.how = (*mender).sized
 		return
 	}
 	k.reuse("the map", "clear it")
@@ -253,13 +271,17 @@ func (k *subject) found() {
 			continue
 		}
 		k.e.Check = f.Check
-		if !f.Fix || slices.Contains(reuse, f.Check) && !k.dies() {
+		if slices.Contains(reuse, f.Check) && !k.dies() {
 			continue
 		}
-		k.e.Fix, k.e.fixed = true, f.key()
-		if k.e.Verdict == "" {
+		if f.Fix {
+			k.e.Fix, k.e.fixed = true, f.key()
+		}
+		converts := f.Check == "stringconv" || f.Check == "byteconv" // an argument, not what the callee makes
+		sure := f.Caveat == "" && !strings.Contains(f.Message, "where ") && !strings.Contains(f.Message, "unless ")
+		if k.e.Verdict == "" && (f.Fix || sure && !(converts && k.outside())) {
 			k.change(f.Check, "%s", f.Text())
-		} else if f.Caveat != "" {
+		} else if f.Fix && f.Caveat != "" {
 			k.e.Remedy += "; " + string(f.Caveat)
 		}
 	}

@@ -72,6 +72,32 @@ func NoCharactersAppend(in string) (out []rune) {
 	return out
 }
 
+func YesRowsMake(rows [][]int, n int) {
+	for i := range rows {
+		rows[i] = make([]int, n)
+	}
+}
+
+func YesCountedMake(rows [][]int, in []int) {
+	for i := 0; i <= len(in); i++ {
+		rows[i] = make([]int, len(in)+1)
+	}
+}
+
+func NoTriangleMake(rows [][]int) {
+	for i := range rows {
+		rows[i] = make([]int, i)
+	}
+}
+
+func NoSkippingMake(rows [][]int, in []int, n int) {
+	for i := 0; i < len(in); i++ {
+		rows[i] = make([]int, n)
+		if in[i] > 0 {
+			i--
+		}
+	}
+}
 `
 
 // explainerOf returns what explains a package of one file.
