@@ -142,8 +142,8 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 	}
 	packages := cmp.Or(strings.Join(c.Patterns, " "), ".")
 	if bench == "." {
-		return nil, nil, fmt.Errorf("advise: bench: %s has no benchmark; write one of what has to be fast (func BenchmarkX(b "+
-			"*testing.B) in a _test.go file), or give a profile of the running program with --profile", packages)
+		return nil, nil, fmt.Errorf("advise: bench: %s has no benchmark; write one of what has to be fast (func "+
+			"BenchmarkX(b *testing.B) in a _test.go file), or give a profile of the running program with --profile", packages)
 	}
 	return nil, nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them", packages,
 		bench)
