@@ -59,6 +59,25 @@ func less(i Interval, what string) string {
 	return fmt.Sprintf("%s %% %s %s [%s, %s]", percent(mid), way, what, percent(lo), percent(hi))
 }
 
+// gained says what a ratio of the objective's cost means, and at best: of a figure of which
+// more is better, how much more there is.
+func (r *Answer) gained(cost Interval) (says, best string) {
+	name := r.Objective.costName(isServed(r.Base))
+	figure, rises := r.figure()
+	if !rises || cost.Lo <= 0 {
+		return less(cost, nameOf(name)), stat.Distinct(100*(1-cost.Lo), 0, 0) + " % may be saved"
+	}
+	return less(cost.inverse(), nameOf(figure)), stat.Distinct(100*(1/cost.Lo-1), 0, 0) + " % may be gained"
+}
+
+// figure is a printed figure of which more is better.
+func (r *Answer) figure() (metric string, rises bool) {
+	metric, rises = strings.CutPrefix(r.Objective.costName(isServed(r.Base)), "1/")
+	return metric, rises && metric != cell.Throughput
+}
+
+func (i Interval) inverse() Interval { return Interval{1 / i.Mid, 1 / i.Hi, 1 / i.Lo} }
+
 // excludes reports whether the interval lies on one side of v.
 func (i Interval) excludes(v float64) bool { return i.Hi < v || i.Lo > v }
 
@@ -87,7 +106,8 @@ func (r *Answer) Sentence() string {
 	case Recommended:
 		c := &r.Choices[0]
 		objective := r.Objective.costName(isServed(r.Base))
-		parts := []string{less(c.Cost, nameOf(objective))}
+		gained, _ := r.gained(c.Cost)
+		parts := []string{gained}
 		for _, metric := range []string{cell.TotalCPU, cell.RSSPeak} {
 			if g := c.gain(metric); g.Pairs > 0 && metric != objective {
 				parts = append(parts, less(g.Ratio, nameOf(metric)))
@@ -121,8 +141,8 @@ func (r *Answer) Sentence() string {
 // open says what the runs leave open of a choice, and which runs may decide.
 func (r *Answer) open(c *Choice) string {
 	objective := r.Objective.costName(isServed(r.Base))
-	says := fmt.Sprintf("%s: %s by %s; up to %s %% may be saved; ", settingText(c.Setting),
-		less(c.Cost, nameOf(objective)), c.rests(objective), stat.Distinct(100*(1-c.Cost.Lo), 0, 0))
+	gained, best := r.gained(c.Cost)
+	says := fmt.Sprintf("%s: %s by %s; up to %s; ", settingText(c.Setting), gained, c.rests(objective), best)
 	if rounds := c.decisive(r.Tolerance, c.gain(objective).Pairs); rounds <= manyRounds {
 		says += fmt.Sprintf("about --rounds %d may tell", rounds)
 	} else {
@@ -227,16 +247,29 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 	head, today := "  choice\tsetting\tpeak memory\tCPU time\t", r.Choices[0]
 	row := fmt.Sprintf("  today\t%s\t%s\t%s\t", settingText(r.Base), bytesText(today.gain(cell.RSSPeak).Default),
 		valueText(cell.TotalCPU, today.gain(cell.TotalCPU).Default))
+	figure, rises := r.figure()
 	if other {
-		head += nameOf(objective) + "\t"
-		row += valueText(strings.TrimPrefix(objective, "1/"), today.gain(objective).Default) + "\t"
+		value := today.gain(objective).Default
+		switch {
+		case rises:
+			head += nameOf(figure) + "\t"
+			row += valueText(figure, 1/value) + "\t"
+		case objective == "1/"+cell.Throughput:
+			head += nameOf(objective) + "\t"
+			row += seconds(value).String() + "\t"
+		default:
+			head += nameOf(objective) + "\t"
+			row += valueText(objective, value) + "\t"
+		}
 	}
 	fmt.Fprintln(t, head)
 	fmt.Fprintln(t, row)
 	for _, c := range r.Choices {
 		row := fmt.Sprintf("  %s\t%s\t%s %sx\t%s\t", c.Name, settingText(c.Setting), bytesText(c.PeakBytes.Mid),
 			stat.Distinct(c.Memory.Mid, 2), ratioText(c.CPU))
-		if other {
+		if other && rises && c.Cost.Lo > 0 {
+			row += ratioText(c.Cost.inverse()) + "\t"
+		} else if other {
 			row += ratioText(c.Cost) + "\t"
 		}
 		fmt.Fprintln(t, row+c.proven())

@@ -214,3 +214,26 @@ func TestWhatTheFirstRunTells(t *testing.T) {
 		}
 	}
 }
+
+// TestMoreOfAFigure: an answer about a figure of which more is better says how much more, and
+// not how much less its inverse is.
+func TestMoreOfAFigure(t *testing.T) {
+	for objective, want := range map[Objective]string{
+		"max:trees": "25 % more trees [0, 67] by 4 paired rounds; up to 67 % may be gained",
+		"min:trees": "20 % less trees [0, 40] by 4 paired rounds; up to 40 % may be saved",
+	} {
+		a := Answer{Objective: objective, Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Outcome: Inconclusive, Reason: Open}
+		cost := Interval{0.8, 0.6, 1}
+		a.Choices = []Choice{{Name: Fastest, Setting: a.Base, Cost: cost,
+			Gains: []Gain{{Metric: objective.costName(false), Ratio: cost, Default: 0.01, Pairs: 4}}}}
+		if got := a.Sentence(); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", objective, got, want)
+		}
+		var table strings.Builder
+		a.writeChoices(&table)
+		if rises := objective == "max:trees"; strings.Contains(table.String(), "1.25x") != rises ||
+			strings.Contains(table.String(), "0.01") == rises {
+			t.Errorf("%s: %s", objective, table.String())
+		}
+	}
+}

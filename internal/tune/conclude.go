@@ -63,7 +63,7 @@ func (t *tuning) conclude() {
 		a.Doubts = slices.Insert(a.Doubts, 0, "the program sets its memory limit itself, by "+setLimit+": heap goals under "+
 			t.exceeds+" exceed that limit")
 	}
-	if why := t.varies(); why != "" {
+	if why := t.varies(); why != "" && !t.Objective.rises(isServed(t.Base)) {
 		a.Doubts = slices.Insert(a.Doubts, 0, why)
 	}
 	if n := len(t.again); n > 0 {
