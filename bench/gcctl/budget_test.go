@@ -210,8 +210,7 @@ loops are processes of the same priority that never sleep: beside them a phase i
 400 MB. Peaks are of resident memory. Throughput is that of isobar to automemlimit, medians, in the three phases. A run
 has filled its heap if its peak is above 400 MB: where other work takes the CPU, some do not get as far.
 
-The AMD EPYC's rows are older than the limit for [collections that begin at
-once](../adr/0026-a-collection-that-begins-at-once.md). Other work ran beside most of the Intel Xeon's busy loops.
+Other work ran beside most of the Intel Xeon's busy loops.
 
 | machine | busy loops | phase | side | in a | runs | above the budget | median peak, MB | largest | throughput | filled |
 | --- | ---: | --- | --- | --- | ---: | ---: | ---: | ---: | --- | ---: |
