@@ -36,8 +36,7 @@ func (m *Model) replays() []*Pilot {
 	return all
 }
 
-// expect averages the replays of the pilots. What these differ by, which is
-// what differs from run to run of what is live, adds to the spread.
+// expect averages the replays of the pilots.
 func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
 	var seconds, cycles, peaks, strain weighted
@@ -53,7 +52,7 @@ func (m *Model) expect(gc cell.GC) replay {
 		peaks.add(p.weight(), r.peak)
 	}
 	sum.seconds, sum.cycles = seconds.mean(), int(math.Round(cycles.mean()))
-	sum.peak, sum.peakSpread = peaks.mean(), peaks.spread()
+	sum.peak = peaks.mean()
 	sum.strain = max(strain.mean(), 0)
 	return sum
 }
@@ -76,20 +75,10 @@ func (m *Model) needs(gc cell.GC) float64 {
 }
 
 // weighted are the sums that a weighted mean comes from.
-type weighted struct{ n, weights, sum, square float64 }
+type weighted struct{ weights, sum float64 }
 
 func (s *weighted) add(weight, v float64) {
-	s.n, s.weights = s.n+1, s.weights+weight
-	s.sum, s.square = s.sum+weight*v, s.square+weight*v*v
+	s.weights, s.sum = s.weights+weight, s.sum+weight*v
 }
 
 func (s *weighted) mean() float64 { return s.sum / s.weights }
-
-// spread is by how much one more value may be off the mean, which is more than n values are:
-// (n+1)/(n-1) times their variance. One value tells nothing.
-func (s *weighted) spread() float64 {
-	if s.n < 2 {
-		return 0
-	}
-	return math.Sqrt(max(s.square/s.weights-s.mean()*s.mean(), 0) * (s.n + 1) / (s.n - 1))
-}

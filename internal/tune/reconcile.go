@@ -126,7 +126,7 @@ func (m *Model) seconds(r *replay) Interval {
 
 func (m *Model) askPeak(r *replay, limit int64, waiting float64) sample {
 	is := m.resident(r)
-	noise := math.Hypot(memoryNoise, math.Hypot(heapOverhead*r.peakSpread, mib/2)/is)
+	noise := math.Hypot(memoryNoise, mib/2/is)
 	if limit == 0 || is <= binding*float64(limit) {
 		noise = math.Hypot(noise, outgrowing*waiting)
 	}

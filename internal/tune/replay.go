@@ -21,12 +21,11 @@ const (
 
 // A replay is what the collector does in one life of the program.
 type replay struct {
-	cycles     int     // without those that the program asks for
-	seconds    float64 // CPU
-	peak       float64 // heap, bytes
-	marking    float64 // bytes allocated while marking
-	peakSpread float64 // standard deviation between runs, in bytes
-	starving   bool    // the limit leaves most cycles no room above what is live
+	cycles   int     // without those that the program asks for
+	seconds  float64 // CPU
+	peak     float64 // heap, bytes
+	marking  float64 // bytes allocated while marking
+	starving bool    // the limit leaves most cycles no room above what is live
 	// more are the bytes that count to the limit beside the heap beyond those of any limit.
 	// strain is by how much the logarithm of the seconds moves with a standard deviation of
 	// them: much, where the limit leaves hardly any room.
