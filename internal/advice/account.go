@@ -57,6 +57,9 @@ type Explained struct {
 	Callee  string  `json:"callee,omitempty"` // what it calls, where that allocates
 	Size    float64 `json:"mean_bytes"`       // of an object
 	Objects int64   `json:"objects"`
+	// The bytes of one object, where the profile counts blocks of 16 bytes that several
+	// such objects without pointers share.
+	Shared int64 `json:"shared_by_bytes,omitempty"`
 
 	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the compiler's deciding step
 	Lifetime string `json:"lifetime"`                   // how long it lives, and who keeps it
@@ -72,6 +75,7 @@ type Explained struct {
 	Tried   []Figure `json:"tried,omitempty"`   // what the benchmarks that make it allocate with the fix, and without
 
 	totals  Totals
+	object  int64   // bytes of each; 0 where the code does not tell
 	seen    float64 // the part whose lifetime was measured
 	inlined bool    // somewhere, Function is: the compiler decides again where it is inlined to
 	cause   *cause
@@ -81,8 +85,22 @@ type Explained struct {
 	unsure  bool    // a trial alone tells whether the remedy saves
 }
 
+// average sets the mean size, and whether it is that of blocks.
+func (e *Explained) average() {
+	if e.Objects > 0 {
+		e.Size = math.Round(float64(e.totals.Bytes) / float64(e.Objects))
+	}
+	e.Shared = 0
+	if e.object < tinyBlock && e.Size == tinyBlock {
+		e.Shared = e.object
+	}
+}
+
 // Made says how many objects it makes, and how large they are.
 func (e *Explained) Made() string {
+	if e.Shared > 0 {
+		return fmt.Sprintf("%d blocks of %.0f bytes in the profile, which objects of %d share", e.Objects, e.Size, e.Shared)
+	}
 	return fmt.Sprintf("%d objects in the profile, %.0f bytes on average", e.Objects, e.Size)
 }
 
@@ -358,9 +376,7 @@ func (a *Account) merged(p *Explained) bool {
 		e.totals.add(p.totals)
 		e.Share.add(p.Share)
 		e.Objects = e.totals.Objects
-		if e.Objects > 0 {
-			e.Size = math.Round(float64(e.totals.Bytes) / float64(e.Objects))
-		}
+		e.average()
 		return true
 	}
 	return false

@@ -208,3 +208,22 @@ func listed(lines map[string]Explained) string {
 	}
 	return b.String()
 }
+
+// Objects without pointers below 16 bytes share blocks, and the profile counts those.
+func TestSharedBlocks(t *testing.T) {
+	for _, tt := range []struct {
+		object, bytes int64
+		want          string
+	}{
+		{4, 160, "10 blocks of 16 bytes in the profile, which objects of 4 share"},
+		{8, 80, "10 objects in the profile, 8 bytes on average"}, // with pointers
+		{16, 160, "10 objects in the profile, 16 bytes on average"},
+		{0, 160, "10 objects in the profile, 16 bytes on average"}, // not known
+	} {
+		e := Explained{object: tt.object, Objects: 10, totals: Totals{Bytes: tt.bytes, Objects: 10}}
+		e.average()
+		if got := e.Made(); got != tt.want {
+			t.Errorf("objects of %d: %q, want %q", tt.object, got, tt.want)
+		}
+	}
+}

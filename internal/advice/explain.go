@@ -8,7 +8,6 @@ import (
 	"go/printer"
 	"go/types"
 	"maps"
-	"math"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -283,6 +282,9 @@ func class(n int64) int64 {
 	return int64(cap(slices.Grow([]byte(nil), int(n))))
 }
 
+// tinyBlock is the size of the runtime's blocks for several objects without pointers.
+const tinyBlock = 16
+
 // fixedSize is the size of the object that a site makes, 0 where the code does
 // not tell it.
 func fixedSize(s *life.Site) int64 {
@@ -305,12 +307,13 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		File: relative(x.base, c.at.file), Line: c.at.line, Function: shortName(c.function),
 		Source: x.src.line(c.at.file, c.at.line), Objects: t.Objects, totals: t.Totals,
 	}
-	if t.Objects > 0 {
-		e.Size = math.Round(float64(t.Bytes) / float64(t.Objects))
-	}
-	if c.callee != "" {
+	switch {
+	case c.callee != "":
 		e.Callee = shortName(c.callee)
+	case s != nil:
+		e.object = fixedSize(s)
 	}
+	e.average()
 	if ways := c.ways(); len(ways) > 0 {
 		e.Through = ways[0].String()
 	}

@@ -122,7 +122,7 @@ func (e *hooks) visit(n ast.Node) bool {
 
 // function lays hooks around a body and into its loops.
 func (e *hooks) function(recv *ast.FieldList, t *ast.FuncType, body *ast.BlockStmt) {
-	if recovers(body) {
+	if recovers(body) || shadowed(recv, t) {
 		return
 	}
 	id := len(e.in.probes)
@@ -187,6 +187,23 @@ func recovers(body *ast.BlockStmt) (found bool) {
 		_, inner := n.(*ast.FuncLit)
 		return !inner && !found
 	})
+	return found
+}
+
+// shadowed reports whether a type of the results is named as a parameter or result, so
+// that the body cannot name it.
+func shadowed(recv *ast.FieldList, t *ast.FuncType) (found bool) {
+	if t.Results == nil {
+		return false
+	}
+	names := slices.Concat(parameters(recv), parameters(t.Params), parameters(t.Results))
+	for _, f := range t.Results.List {
+		ast.Inspect(f.Type, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			found = found || ok && slices.Contains(names, id.Name)
+			return !found
+		})
+	}
 	return found
 }
 

@@ -107,8 +107,7 @@ func usedOnce(v ssa.Value) bool {
 // shared reports whether the memory may lie in one block with what others make, which lives as
 // long as any of them: small objects without pointers do.
 func (k *subject) shared() bool {
-	const tiny = 16 // bytes
-	if k.e.Size > tiny {
+	if k.e.Size > tinyBlock {
 		return false
 	}
 	texts := []life.Kind{life.Call, life.Concat, life.Convert}

@@ -116,12 +116,14 @@ func BenchmarkNext(*testing.B) {}
 	}
 }
 
-// TestHooksAreOld: modules of old language versions can be measured, too.
+// TestHooksAreOld: modules of old language versions can be measured, too, and those in
+// which a parameter is named as a type.
 func TestHooksAreOld(t *testing.T) {
 	dir := t.TempDir()
 	in := instrumenter{hooks: "example.org/m/" + hookPackage}
-	const name, src = "m.go", "package m\n\nfunc F(n int, _ string) (b []byte) {\n\tfor i := 0; i < n; i++ {\n\t\tb = append(b, 1)\n\t}\n\treturn b\n}\n"
-	text, err := in.file(name, []byte(src), []int{5})
+	const name, src = "m.go", "package m\n\nfunc F(n int, _ string) (b []byte) {\n\tfor i := 0; i < n; i++ {\n\t\tb = append(b, 1)\n\t}\n\treturn b\n}\n" +
+		"\nfunc G(int []byte) (int, string) {\n\treturn len(int), string(int)\n}\n"
+	text, err := in.file(name, []byte(src), []int{5, 11})
 	if err != nil {
 		t.Fatal(err)
 	}
