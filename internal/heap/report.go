@@ -119,7 +119,7 @@ const mostSaved = 1 << 30
 func Load(name string) (*Report, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("heap: there is no file %s; for a running program, give its process number", name)
+		return nil, fmt.Errorf("heap: %w; for a running program, give its process number", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("heap: %w", err)

@@ -516,6 +516,8 @@ func TestTimed(t *testing.T) {
 		"two runs are too few": {[]Pilot{run(10, 100, 3), run(40, 35, 3.01)}, false},
 		"fixed work":           {[]Pilot{run(10, 100, 3.3), run(20, 50, 3.1), run(40, 25, 3)}, false},
 		"as fast, but rounded": {[]Pilot{run(2, 500, 3), run(4, 280, 3), run(40, 25, 3)}, false},
+		"others take the CPU":  {[]Pilot{run(10, 100, 3), run(10, 40, 4.2), run(20, 40, 3.5)}, true},
+		"much work by chance":  {[]Pilot{run(10, 100, 4), run(10, 40, 2.2), run(20, 40, 3.1)}, false},
 		"work by chance":       {[]Pilot{run(10, 100, 3), run(10, 140, 4.1), run(20, 60, 3.6)}, false},
 	} {
 		if why := fixedTime(c.runs); why != "" != c.is {

@@ -34,14 +34,18 @@ func (t *tuning) varies() string {
 }
 
 // A program that runs for a fixed time allocates more where collection costs less, by
-// moreWork at least for sure, and by timed times what its wall time differs by.
+// moreWork at least for sure, and by timed times what its wall time differs by: between all
+// runs, as chance decides which of them does most; between the two that do most and least
+// where these are further apart than chance. There, other programs make the starved run do
+// least, and take longest.
 const moreWork, timed = 0.05, 3
 
 // fixedTime says that runs end after a time and not when their work is done; "" if they do
 // not, or if that is not sure. gctrace rounds down to MiB, by chance or alike in each cycle:
 // half a MiB of each cycle is in doubt.
 func fixedTime(pilots []Pilot) string {
-	var least, most, shortest, longest float64 // of what was allocated: the most for sure, and the least
+	// Of what was allocated: the most for sure, and the least; and the wall times of those runs.
+	var least, most, wallOfLeast, wallOfMost, shortest, longest float64
 	n := 0
 	for _, p := range pilots {
 		if p.Cycles < fewCycles {
@@ -51,10 +55,19 @@ func fixedTime(pilots []Pilot) string {
 		if n++; n == 1 {
 			least, most, shortest, longest = math.Inf(1), 0, p.Wall, p.Wall
 		}
-		least, most = min(least, p.allocated+doubt), max(most, p.allocated-p.rest-doubt)
+		if sure := p.allocated + doubt; sure < least {
+			least, wallOfLeast = sure, p.Wall
+		}
+		if sure := p.allocated - p.rest - doubt; sure > most {
+			most, wallOfMost = sure, p.Wall
+		}
 		shortest, longest = min(shortest, p.Wall), max(longest, p.Wall)
 	}
-	if n < 3 || most < (1+max(moreWork, timed*(longest/shortest-1)))*least {
+	longer := longest / shortest
+	if most > sameWork*least {
+		longer = wallOfMost / wallOfLeast
+	}
+	if n < 3 || most < (1+max(moreWork, timed*(longer-1)))*least {
 		return ""
 	}
 	return fmt.Sprintf("the program runs for a fixed time and not for fixed work: each run takes %.2f to %.2f s, and it "+
