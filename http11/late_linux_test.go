@@ -11,6 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// connected returns the two ends of a connection.
+func connected(t *testing.T) (nc, client net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err = net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	nc, err = l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	return nc, client
+}
+
 // idleConn returns a connection of a server that does not serve, after its TLS
 // handshake if it has one, and the client's end.
 func idleConn(t *testing.T, s *Server) (*conn, net.Conn) {
@@ -21,21 +42,7 @@ func idleConn(t *testing.T, s *Server) (*conn, net.Conn) {
 	}
 	s.clock = newClock(s)
 	t.Cleanup(func() { close(s.clock.stop) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close() })
-	nc, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { nc.Close() })
+	nc, client := connected(t)
 	if s.TLS == nil {
 		return newConn(s, nc), client
 	}

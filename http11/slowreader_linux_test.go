@@ -231,21 +231,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 // A write below TLS that begins behind its deadline goes on if the client has
 // taken bytes since the deadline was set, and only then.
 func TestPatientBetweenWrites(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	nc, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc, _ := connected(t)
 	p := newPatient(nc, time.Minute)
 	p.SetWriteDeadline(time.Now().Add(time.Hour)) // an error shows in the write
 	if _, err := p.write([]byte("a")); err != nil {
