@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -38,7 +39,7 @@ const (
 	// the runtime looks for other connections' requests once all wait.
 	yieldsAtOnce = 4
 	// graceful is how long a connection without any request may take to send one
-	// once the server is closing.
+	// once the server is closing, and before that to complete its TLS handshake.
 	graceful = 500 * time.Millisecond
 )
 
@@ -81,6 +82,7 @@ type conn struct {
 	tryWrite   func(fd uintptr) bool
 	rest       []byte // operand of tryWrite
 	writeErrno syscall.Errno
+	shaking    atomic.Bool   // its TLS handshake has not ended; Shutdown reads it
 	stalled    time.Duration // write deadline, 0 for none
 	queued     int           // how many bytes were unacknowledged when it was set
 	first      [1]byte
@@ -89,6 +91,8 @@ type conn struct {
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{srv: s, nc: nc}
 	c.cx.srv, c.cx.conn = s, c
+	_, encrypted := nc.(*tls.Conn)
+	c.shaking.Store(encrypted)
 	if !rawIO {
 		return c
 	}
@@ -132,7 +136,11 @@ func (c *conn) handshake() bool {
 	if limit := c.srv.timeouts[phaseHead]; limit > 0 {
 		t.SetDeadline(time.Now().Add(limit)) // the handshake shows an error
 	}
+	if c.srv.closing.Load() {
+		c.nudge() // Shutdown's deadline may have been overwritten
+	}
 	err := t.HandshakeContext(context.Background())
+	c.shaking.Store(false)
 	t.SetDeadline(time.Time{})
 	if err == nil {
 		return true
@@ -266,9 +274,13 @@ func (c *conn) lastChance() bool {
 }
 
 // nudge wakes a connection that waits for a request, so that it sees that the
-// server is closing.
+// server is closing. A TLS handshake cannot resume, and may go on for a while.
 func (c *conn) nudge() {
-	c.nc.SetReadDeadline(time.Unix(1, 0)) // an ended connection needs no wake-up
+	at := longAgo
+	if c.shaking.Load() {
+		at = time.Now().Add(graceful)
+	}
+	c.nc.SetReadDeadline(at) // an ended connection needs no wake-up
 }
 
 // read reads once, into dst or the read buffer. It returns nil after at least

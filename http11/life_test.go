@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -93,6 +94,70 @@ func TestShutdownUnderLoad(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Shutdown lets a TLS handshake that has begun go on, and answers the first
+// request, as long as the client takes no longer than graceful for each. A
+// client that says nothing does not keep it.
+func TestShutdownDuringHandshake(t *testing.T) {
+	config, trusting := secure()
+	eachEngine(t, func(t *testing.T) {
+		for _, ofListener := range []bool{false, true} {
+			for try, judged := 0, false; !judged; try++ {
+				if try == 100 {
+					t.Fatal("no client was as fast as it had to be")
+				}
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := &Server{Handler: HandlerFunc(echo), TLS: config, ReadHeaderTimeout: time.Hour}
+				addr := l.Addr().String()
+				if ofListener {
+					s.TLS, l = nil, tls.NewListener(l, config)
+				}
+				serveOn(t, s, l)
+				judged = duringHandshake(t, s, addr, trusting)
+			}
+		}
+	})
+}
+
+// duringHandshake shuts s down while a client and one that says nothing are
+// connected. It reports whether the client was fast enough to be judged.
+func duringHandshake(t *testing.T, s *Server, addr string, trusting *tls.Config) bool {
+	client, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	mute, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	waitFor(t, "the connections", func() bool { return s.Stats().Accepted == 2 })
+	begin, end := time.Now(), make(chan error)
+	go func() { end <- s.Shutdown(context.Background()) }()
+	waitFor(t, "the refusal of others", func() bool {
+		other, err := net.Dial("tcp", addr)
+		if err == nil {
+			other.Close()
+		}
+		return err != nil
+	})
+	time.Sleep(20 * time.Millisecond) // Shutdown has woken the connections, almost always
+	secured := tls.Client(client, trusting)
+	_, err = io.WriteString(secured, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	fast := time.Since(begin) < graceful
+	got, readErr := io.ReadAll(secured)
+	if fast && (err != nil || readErr != nil || !strings.HasPrefix(string(got), "HTTP/1.1 200 ")) {
+		t.Errorf("answered with %q, %v, %v", got, err, readErr)
+	}
+	if err := <-end; err != nil {
+		t.Error(err)
+	}
+	return fast
 }
 
 // Shutdown waits for a handler and gives up when its context ends.
