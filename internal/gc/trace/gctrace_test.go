@@ -235,6 +235,25 @@ func TestReadPacketsLosesNothing(t *testing.T) {
 	}
 }
 
+// TestReadPacketsCut ends a program amid its second line, after each fragment.
+func TestReadPacketsCut(t *testing.T) {
+	first, second := fragments(Cycle{N: 1}), fragments(Cycle{N: 2})
+	for n := range len(second) - 1 {
+		stream := append(append(packets{"x\n"}, first...), second[:n]...)
+		var own strings.Builder
+		if trace, err := ReadPackets(&stream, &own); err != nil || own.String() != "x\n" || len(trace.Cycles) != 1 ||
+			(trace.Cut > 0) != (n > 0) {
+			t.Errorf("cut after %q: own %q, %d cycles, %d bytes cut, %v", second[:n], own.String(), len(trace.Cycles),
+				trace.Cut, err)
+		}
+	}
+	stream := append(packets(first), "gc ", "7", " @")
+	var own strings.Builder
+	if _, err := ReadPackets(&stream, &own); err != nil || own.String() != "gc 7 @" {
+		t.Errorf("of no process: own %q, %v", own.String(), err)
+	}
+}
+
 func TestReadLines(t *testing.T) {
 	var own strings.Builder
 	trace, err := ReadLines(strings.NewReader("a\n"+strings.Replace(sample, "gc 2", "gc 1", 1)+"\nb\n"+sample+"\nc"), &own)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // A Trace is what a stream held besides the program's own output.
@@ -55,16 +57,27 @@ func ReadPackets(r io.Reader, own io.Writer) (Trace, error) {
 	var open []*partial
 	rest := ownWriter{w: own, found: func(Cycle) { t.Relayed++ }}
 	err := readAll(r, func(packet []byte) { open = t.packet(open, packet, &rest) })
-	const sure = 4 // "gc ", a number, " @", a time: a line that the end of the program cut
 	for _, p := range open {
-		if p.step < sure {
-			rest.Write(p.text)
-		} else {
+		if t.cut(p) {
 			t.Cut += len(p.text)
+		} else {
+			rest.Write(p.text)
 		}
 	}
 	rest.flush()
 	return t, errors.Join(err, rest.err)
+}
+
+// cut reports whether an unfinished line is one of the runtime that the end of the
+// program cut: it has its time, or continues those that came whole.
+func (t *Trace) cut(p *partial) bool {
+	const sure = 4 // "gc ", a number, " @", a time
+	if p.step >= sure {
+		return true
+	}
+	number, _, _ := strings.Cut(strings.TrimPrefix(string(p.text), "gc "), " ")
+	n, err := strconv.ParseUint(number, 10, 64)
+	return len(t.last) > 0 && (number == "" || err == nil && slices.Contains(t.last, n-1))
 }
 
 // ReadLines reads r to its end on platforms where single writes cannot be
