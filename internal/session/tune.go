@@ -39,7 +39,7 @@ type TuneLog struct {
 	served  bool // the program is a server
 	output  *outputFile
 	steps   *steps
-	stderr  string // the end of the latest run's standard error
+	latest  *cell.Record // of the latest run, nil before it
 }
 
 // A TuneRun says how to run the program to tune.
@@ -163,7 +163,7 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	l.next++
 	if c.Index < len(l.records) && l.records[c.Index] != nil {
 		rec := l.records[c.Index]
-		l.stderr = rec.Stderr
+		l.latest = rec
 		if rec.Cell.Key() != c.Key() {
 			return nil, Misused(fmt.Errorf("tune: --resume: run %d measured other settings (cell %d is %s): give the same "+
 				"flags, or leave out --resume", l.ID, c.Index, rec.Cell.Key()))
@@ -183,7 +183,7 @@ func (l *TuneLog) keep(config cell.Config, block int,
 		return nil, err
 	}
 	rec.Set(cell.RunTime, time.Since(began).Seconds())
-	l.stderr = rec.Stderr
+	l.latest = rec
 	if rec.Err != nil && rec.Err.Kind == cell.FailExit { // what runs next takes its place, now or with --resume
 		l.next--
 		return rec, nil
@@ -236,7 +236,7 @@ func (l *TuneLog) Failed(err error) error {
 	case errors.Is(err, tune.ErrShort):
 		return err
 	}
-	for _, more := range []string{l.tail(), kept} {
+	for _, more := range append(l.tails(), kept) {
 		if more != "" {
 			err = fmt.Errorf("%w\n%s", err, more)
 		}
@@ -244,16 +244,26 @@ func (l *TuneLog) Failed(err error) error {
 	return err
 }
 
-// tailLines is how much of a program's output a failure shows.
-const tailLines = 8
+// tailLines and tailColumns are how much of a program's output a failure shows.
+const tailLines, tailColumns = 8, 200
 
-// tail is the end of the latest run's standard error, and where the rest is.
-func (l *TuneLog) tail() string {
-	end := strings.TrimSpace(l.stderr)
+// tails are the ends of what the latest run printed, and where the rest is.
+func (l *TuneLog) tails() []string {
+	if l.latest == nil {
+		return nil
+	}
+	return []string{tail("its standard error ends with (in full: "+l.output.path+")", l.latest.Stderr),
+		tail("its standard output ends with", l.latest.Stdout)}
+}
+
+func tail(heading, printed string) string {
+	end := strings.TrimSpace(printed)
 	if end == "" {
 		return ""
 	}
 	lines := strings.Split(end, "\n")
-	return fmt.Sprintf("its standard error ends with (in full: %s)\n  %s", l.output.path,
-		strings.Join(text.CleanAll(lines[max(len(lines)-tailLines, 0):]), "\n  "))
+	for _, line := range lines[max(len(lines)-tailLines, 0):] {
+		heading += "\n  " + text.Shorten(text.Clean(line), tailColumns)
+	}
+	return heading
 }

@@ -50,6 +50,8 @@ type Record struct {
 	// Stderr is the end of the standard error of the child (or of an exec cell's
 	// program), without gctrace lines.
 	Stderr string `json:"stderr,omitempty"`
+	// Stdout is the end of the standard output of a program that failed.
+	Stdout string `json:"stdout,omitempty"`
 	// Profiles names the kept profiles, by kind. On the way from child to runner
 	// the values are file names; the store keeps the bytes and leaves the values
 	// empty.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ func (e ending) record(c cell.Cell) cell.Record {
 		rec.Stderr = string(e.stderr.end)
 	}
 	if rec.Err != nil && rec.Err.Kind == cell.FailExit {
-		rec.Err.Message += e.stderr.last()
+		rec.Err.Message += cmp.Or(e.stderr.last(), lastLine(rec.Stdout))
 	}
 	return rec
 }
@@ -108,9 +109,11 @@ func (t *tail) endLine() {
 	t.line = t.line[:0]
 }
 
-// last returns ": " and the last non-empty line, or "".
-func (t *tail) last() string {
-	text := strings.TrimRight(string(t.end), "\n\r\t ")
+func (t *tail) last() string { return lastLine(string(t.end)) }
+
+// lastLine returns ": " and the last non-empty line, or "".
+func lastLine(text string) string {
+	text = strings.TrimRight(text, "\n\r\t ")
 	line := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 	if line == "" {
 		return ""

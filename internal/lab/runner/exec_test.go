@@ -67,4 +67,8 @@ func TestExecKeepsFiguresOfAFailure(t *testing.T) {
 	if rec.Metrics[cell.ExitStatus] != 3 || rec.Metrics[cell.WallTime] <= 0 || !strings.Contains(rec.Stderr, "no luck today") {
 		t.Errorf("status %v, wall %v, stderr %q", rec.Metrics[cell.ExitStatus], rec.Metrics[cell.WallTime], rec.Stderr)
 	}
+	rec = run(t, testCell("", "quota", "no luck"))
+	if !strings.HasSuffix(rec.Stdout, "a result\nquota exceeded\n") || len(rec.Stdout) > 4096 || rec.Stderr != "no luck\n" {
+		t.Errorf("standard output %d bytes, %q; standard error %q", len(rec.Stdout), rec.Stdout, rec.Stderr)
+	}
 }

@@ -28,6 +28,12 @@ func program(args []string) int {
 	case "fail":
 		fmt.Fprintln(os.Stderr, "no luck today")
 		return 3
+	case "quota": // fails with its reason on standard output
+		fmt.Print(strings.Repeat("a result\n", 10_000), "quota exceeded\n")
+		if len(args) > 1 {
+			fmt.Fprintln(os.Stderr, args[1])
+		}
+		return 4
 	case "kill":
 		p, _ := os.FindProcess(os.Getpid())
 		p.Kill()

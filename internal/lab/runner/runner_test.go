@@ -44,6 +44,8 @@ func TestFailures(t *testing.T) {
 		"no command":       {noCommand, cell.FailWorkload, "after --"},
 		"missing command":  {missing, cell.FailWorkload, "no-such-program-here"},
 		"program fails":    {testCell("", "fail"), cell.FailExit, "status 3: no luck today"},
+		"on its output":    {testCell("", "quota"), cell.FailExit, "status 4: quota exceeded"},
+		"on both":          {testCell("", "quota", "no luck"), cell.FailExit, "status 4: no luck"},
 		"program killed":   {testCell("", "kill"), cell.FailKilled, "killed"},
 		"program timeout":  {short(testCell("", "sleep")), cell.FailTimeout, "300ms"},
 	} {

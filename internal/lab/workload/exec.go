@@ -83,7 +83,7 @@ func (p *program) Run(ctx context.Context, rec *cell.Record) error {
 	if err := s.finish(rec); err != nil {
 		return fmt.Errorf("workload: exec: %w", err)
 	}
-	return exitFailure(rec, s.cmd.ProcessState, waitErr)
+	return s.failed(rec, exitFailure(rec, s.cmd.ProcessState, waitErr))
 }
 
 // A started is a program under gctrace=1 and the data read from it. It belongs
@@ -188,6 +188,14 @@ func (s *started) finish(rec *cell.Record) error {
 	}
 	setTrace(rec, s.trace, polled)
 	return nil
+}
+
+// failed adds the end of the program's output to the record if err says why it failed.
+func (s *started) failed(rec *cell.Record, err error) error {
+	if err != nil {
+		rec.Stdout = s.figures.last()
+	}
+	return err
 }
 
 // usage is what the kernel accounts to a program besides CPU time.

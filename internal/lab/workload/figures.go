@@ -21,6 +21,7 @@ import (
 // to its starter once read has returned.
 type figures struct {
 	written int64
+	end     []byte             // of the output
 	values  map[string]float64 // from JSON
 	logs    map[string]float64 // from benchmark lines: sums of logarithms
 	lines   map[string]float64 // number of those lines
@@ -29,6 +30,7 @@ type figures struct {
 const (
 	maxFigures = 1000
 	maxJSON    = 1 << 20 // bytes of a document
+	maxEnd     = 4 << 10 // bytes of the end
 )
 
 // read reads to the end of r, or until an error.
@@ -39,6 +41,7 @@ func (f *figures) read(r io.Reader) {
 	for whole := true; ; {
 		line, err := in.ReadSlice('\n')
 		f.written += int64(len(line))
+		f.keepEnd(line)
 		starts := whole
 		whole = !errors.Is(err, bufio.ErrBufferFull)
 		if starts && bytes.HasPrefix(line, []byte("Benchmark")) {
@@ -61,6 +64,17 @@ func (f *figures) read(r io.Reader) {
 		f.json(last)
 	}
 }
+
+// keepEnd keeps the end of what was read.
+func (f *figures) keepEnd(line []byte) {
+	f.end = append(f.end, line[max(len(line)-maxEnd, 0):]...)
+	if len(f.end) > 16*maxEnd {
+		f.end = append(f.end[:0], f.end[len(f.end)-maxEnd:]...)
+	}
+}
+
+// last is the end of the output.
+func (f *figures) last() string { return string(f.end[max(len(f.end)-maxEnd, 0):]) }
 
 // benchmark reads a line such as "BenchmarkX-2 100 25 ns/op 3 MB/s".
 func (f *figures) benchmark(line string) {

@@ -161,11 +161,11 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 	}
 	rec.Set(cell.ExitStatus, float64(s.cmd.ProcessState.ExitCode()))
 	if byItself {
-		return &cell.Failure{Kind: cell.FailExit,
-			Message: "the server ended before it was told to: " + s.cmd.ProcessState.String()}
+		return s.failed(rec, &cell.Failure{Kind: cell.FailExit,
+			Message: "the server ended before it was told to: " + s.cmd.ProcessState.String()})
 	}
 	if loadErr != nil {
-		return fmt.Errorf("workload: serve: %w", loadErr)
+		return s.failed(rec, fmt.Errorf("workload: serve: %w", loadErr))
 	}
 	return nil
 }
