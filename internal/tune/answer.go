@@ -135,7 +135,11 @@ func (r *Answer) Sentence() string {
 	if len(r.Choices) > 0 && strings.HasPrefix(r.Reason, Open) {
 		return "no recommendation: " + r.open(&r.Choices[0]) + r.besides()
 	}
-	return "no recommendation: " + r.Reason + r.besides()
+	reason := r.Reason
+	if len(r.Choices) > 0 && reason == r.Choices[0].Reason {
+		reason = settingText(r.Choices[0].Setting) + ": " + reason
+	}
+	return "no recommendation: " + reason + r.besides()
 }
 
 // open says what the runs leave open of a choice, and which runs may decide.
@@ -420,6 +424,8 @@ func valueText(metric string, v float64) string {
 		return bytesText(v)
 	case unit == "ns":
 		return time.Duration(v).Round(10 * time.Microsecond).String()
+	case unit != "seconds" && math.Abs(v) >= 1e4: // not 1e+04
+		return fmt.Sprintf("%.0f", v)
 	case unit != "seconds":
 		return fmt.Sprintf("%.4g", v)
 	case math.Abs(v) < 0.1:

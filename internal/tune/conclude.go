@@ -37,9 +37,11 @@ func (t *tuning) conclude() {
 		a.Frontier = frontier(a.Predicted)
 		t.expectRow(t.Base.GOMAXPROCS, m)
 		slices.SortStableFunc(a.Rows, func(x, y Row) int { return cmp.Compare(x.Procs, y.Procs) })
-		a.Doubts = append(a.Doubts, m.doubts...)
-		if why := m.contradicted(); why != "" {
-			a.Doubts = append(a.Doubts, why)
+		if a.Outcome != SetsItself { // which goals show, whatever the model and times
+			a.Doubts = append(a.Doubts, m.doubts...)
+			if why := m.contradicted(); why != "" {
+				a.Doubts = append(a.Doubts, why)
+			}
 		}
 	}
 	for i := range a.Choices {
@@ -49,7 +51,7 @@ func (t *tuning) conclude() {
 	for _, p := range t.pilots {
 		waits.add(p.Waiting)
 	}
-	if a.Waiting = waits.mean(); a.Waiting > muchWaiting {
+	if a.Waiting = waits.mean(); a.Waiting > muchWaiting && a.Outcome != SetsItself {
 		contention := []string{fmt.Sprintf("contention: for %.0f %% of the time in which the program could run, it had "+
 			"to wait for a CPU; such runs count less", 100*a.Waiting)}
 		contention = append(contention, host.Disturbances(meanNoise(t.noises))...)
@@ -59,9 +61,8 @@ func (t *tuning) conclude() {
 		a.Doubts = slices.Insert(a.Doubts, 0, "today's GOGC=off has no GOMEMLIMIT: on more input than here nothing bounds "+
 			"memory; set GOMEMLIMIT to what the program may take")
 	}
-	if t.exceeds != "" {
-		a.Doubts = slices.Insert(a.Doubts, 0, "the program sets its memory limit itself, by "+setLimit+": heap goals under "+
-			t.exceeds+" exceed that limit")
+	if why := t.ownLimit(); why != "" && a.Outcome != SetsItself {
+		a.Doubts = slices.Insert(a.Doubts, 0, why)
 	}
 	if why := t.varies(); why != "" && !t.Objective.rises(isServed(t.Base)) {
 		a.Doubts = slices.Insert(a.Doubts, 0, why)

@@ -219,7 +219,7 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 			return e, err
 		}
 		pilots = append(pilots, p)
-		if len(records) == 2 && t.outcome(selfSet(first, records[1], t.Calls)) {
+		if len(records) == 2 && t.outcome(selfSet(first, records[1], t.Calls)) || t.outcome(t.ownLimit()) {
 			return e, nil
 		}
 		m, err := NewModel(pilots, t.Noise)

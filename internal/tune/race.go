@@ -163,6 +163,11 @@ func (t *tuning) eliminate(racers []*racer) {
 			r.out = fmt.Sprintf("its p99 of %v is above the %v allowed", seconds(median(r.p99s)), t.MaxP99)
 		}
 	}
+	for _, r := range racers[1:] {
+		if r.out == "" {
+			r.out = t.overMemory(median(r.peaks), median(racers[0].peaks))
+		}
+	}
 	top := best(racers)
 	for _, r := range racers {
 		if r.out != "" || r == top {
@@ -219,9 +224,20 @@ func (t *tuning) choose(racers []*racer) (cell.Config, Prediction) {
 			seconds(median(racers[0].p99s)))
 		return t.Base, Prediction{}
 	}
-	t.answer.Reason = fmt.Sprintf("of %d settings in interleaved rounds none costs less than the baseline by more than "+
-		"%.0f %%", len(racers), 100*t.Tolerance)
+	t.answer.Reason = fmt.Sprintf("of %d settings in interleaved rounds none that keeps within the memory allowed costs "+
+		"less than the baseline by more than %.0f %%", len(racers), 100*t.Tolerance)
 	return chosen.config, chosen.predicted
+}
+
+// overMemory says why a setting takes more memory than is allowed; "" where it does not.
+func (t *tuning) overMemory(peak, today float64) string {
+	switch {
+	case t.MaxPeakBytes > 0 && peak > t.MaxPeakBytes:
+		return fmt.Sprintf("it took %s, and %s is allowed", bytesText(peak), bytesText(t.MaxPeakBytes))
+	case t.MaxPeakBytes == 0 && peak > twice*sameMemory*today:
+		return fmt.Sprintf("it took %.2f times today's memory, and twice is allowed: --max-rss", peak/today)
+	}
+	return ""
 }
 
 func seconds(v float64) time.Duration {

@@ -143,6 +143,35 @@ func TestTwiceIsHeld(t *testing.T) {
 	}
 }
 
+// TestRaceHoldsTwice has settings take more in their runs than the model expected, and gain:
+// they leave the race, and the proof is not spent on them.
+func TestRaceHoldsTwice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	p := program(0.2)
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: "max:req/s", Seed: 1}
+	runs := 0
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := p.record(c, 0.01, rng)
+		if runs++; runs > 2 && c.GC.Percent > 100 {
+			rec.Set(cell.RSSPeak, 300*mib) // today's takes 106
+		}
+		rec.Set(cell.FigurePrefix+"req/s", 1e9/better(c.GC))
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := 0
+	for _, c := range r.Candidates {
+		if strings.Contains(c.Out, "times today's memory, and twice is allowed: --max-rss") {
+			out++
+		}
+	}
+	if out == 0 || len(r.Choices) > 0 && r.Choices[0].Memory.Mid > 2 {
+		t.Errorf("%d out; %s", out, r.Headline)
+	}
+}
+
 func TestObjective(t *testing.T) {
 	for s, want := range map[string]bool{"wall": true, "p99.9": true, "ns/op": true, "min:a.b": true, "max:rate": true, "min:": false, "speed": false, "p95": false, "avg:x": false, "": false} {
 		if _, err := ParseObjective(s); (err == nil) != want {

@@ -116,19 +116,30 @@ func obeys(rec *cell.Record) followed {
 }
 
 // exceeds reports whether the goals of a run leave less of its GOMEMLIMIT than any program needs
-// beside the heap: then another limit is in force.
+// beside the heap: then another limit is in force. Where there are few collections, one tells.
 func exceeds(rec *cell.Record) bool {
-	over, cycles, marked := 0, 0, int64(0)
+	over, cycles, marked := 0, 0, map[int]int64{}
 	for _, c := range rec.Cycles {
-		if room := c.GoalBytes - marked; marked > 0 && room > 2*mib { // else what is live sets the goal
+		if room := c.GoalBytes - marked[c.Stream]; room > 2*mib { // else what is live sets the goal
 			cycles++
 			if float64(c.GoalBytes) > limitGoal(float64(rec.Cell.GC.LimitBytes)-leastOther) {
 				over++
 			}
 		}
-		marked = c.LiveBytes
+		marked[c.Stream] = c.LiveBytes
 	}
-	return rec.Cell.GC.LimitBytes > 0 && cycles >= 3 && 3*over > 2*cycles
+	few := over < 3 && 2*over < len(rec.Cycles)
+	return rec.Cell.GC.LimitBytes > 0 && 3*over > 2*cycles && !few
+}
+
+// ownLimit is why settings with a limit change nothing, if a run under one has shown it.
+func (t *tuning) ownLimit() string {
+	if t.exceeds == "" {
+		return ""
+	}
+	return "the program sets its memory limit itself, by " + setLimit + ": heap goals under " + t.exceeds +
+		" exceed that limit; GOMEMLIMIT has no effect: change that call, or make it depend on the environment; GOGC " +
+		"still acts: --gogc 50,200,400"
 }
 
 // disobeys reports whether the goals do not follow the settings.

@@ -96,12 +96,14 @@ func TestSetsItselfForAWhile(t *testing.T) {
 func TestExceedsItsLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit, goal, live int64
+		cycles            int
 		want              bool
 	}{
-		"another limit": {16, 15, 2, true}, "the limit": {16, 10, 2, false}, "none": {0, 15, 2, false}, "too much live": {16, 20, 20, false},
+		"another limit": {16, 15, 2, 5, true}, "the limit": {16, 10, 2, 5, false}, "none": {0, 15, 2, 5, false},
+		"too much live": {16, 20, 20, 5, false}, "one collection": {24, 32, 8, 1, true}, "one as the limit": {24, 16, 8, 1, false},
 	} {
 		rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{GC: setting(800, tc.limit*mib)}}}
-		for range 5 {
+		for range tc.cycles {
 			rec.Cycles = append(rec.Cycles, cell.Cycle{GoalBytes: tc.goal * mib, LiveBytes: tc.live * mib})
 		}
 		if got := exceeds(rec); got != tc.want {
