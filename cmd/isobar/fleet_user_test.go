@@ -63,6 +63,15 @@ func TestWorkerUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	isobar, dir := fleetBinary(t), t.TempDir()
+	closed := filepath.Join(open, "closed")
+	if err := os.Mkdir(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	refused := startCommand(t, isobar, "worker", "nats://127.0.0.1:1", "--dir", filepath.Join(closed, "worker"), "--user", "nobody")
+	if code := refused.exit(t); code != exitFailure || !strings.Contains(refused.err.String(), "no program can run in ") ||
+		!strings.Contains(refused.err.String(), "permission denied: give --dir ") {
+		t.Errorf("a directory that its user cannot enter: status %d\n%s", code, refused.err)
+	}
 	program := filepath.Join(dir, "program")
 	writeProgram(t, program, fmt.Sprintf(leaver, secret, filepath.Join(open, "left")))
 	db := filepath.Join(dir, "store.db")

@@ -63,7 +63,7 @@ the block back. --drain NAME makes a running worker finish and leave.`,
 	f.StringSliceVar(&o.allow, "allow", []string{fleet.KindLab}, "kinds of cells that may run here: lab, exec")
 	f.StringVar(&o.user, "user", "", "user that runs the cells; only root may give it, and root must for exec")
 	f.StringVar(&o.dir, "dir", "", "`DIR` for working directories, one per worker (default: isobar/worker in the user's "+
-		"cache directory)")
+		"cache directory; with --user "+userDir+")")
 	f.DurationVar(&o.timeout, "max-timeout", time.Hour, "longest time of a cell; 0 for no limit")
 	f.StringVar(&o.memory, "max-memory", "auto", "most memory of a cell: a size, auto (70 % of usable memory), or none")
 	f.StringVar(&o.drain, "drain", "", "tell the worker of that `NAME` to finish its block and leave")
@@ -98,6 +98,9 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 			config.Dir, err)
 	}
 	defer unlock()
+	if err := session.CanRun(ctx, config.Runner(config.Dir)); err != nil {
+		return fmt.Errorf("worker: no program can run in %s: %w: give --dir a place that its user may enter", config.Dir, err)
+	}
 	f, err := o.connect.connect(ctx, a, url, "isobar worker")
 	if err != nil {
 		return err
@@ -135,6 +138,9 @@ func (a *app) runUntilDrained(ctx context.Context, w *fleet.Worker) error {
 	return w.Run(hard)
 }
 
+// userDir is where cells of another user run: such a user cannot enter root's own directories.
+const userDir = "/var/lib/isobar-worker"
+
 // config checks the flags.
 func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
 	config := fleet.WorkerConfig{
@@ -157,6 +163,9 @@ func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
 	var err error
 	if config.MaxMemoryBytes, err = runner.MemoryCap(o.memory, config.Machine.MemoryBytes); err != nil {
 		return config, usage(fmt.Errorf("worker: --max-memory %q: %w", o.memory, err))
+	}
+	if config.Dir == "" && o.user != "" {
+		config.Dir = userDir
 	}
 	if config.Dir == "" {
 		cache, err := os.UserCacheDir()

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/fleet"
@@ -26,6 +27,12 @@ func CellRunner(dir string, account *runner.Account, log io.Writer) func(string)
 	return func(dir string) fleet.Runner {
 		return runner.New(runner.Config{Dir: dir, Env: workerEnv(dir), Account: account, Executable: executable, Log: log})
 	}
+}
+
+// CanRun starts a child that does nothing, and says why none can be started.
+func CanRun(ctx context.Context, r fleet.Runner) error {
+	_, _, err := r.Run(ctx, cell.Cell{Timeout: time.Minute})
+	return err
 }
 
 // WorkerAccount looks up the user who runs the cells.
