@@ -59,7 +59,7 @@ func (l law) cap(share, live float64, s lawSample) float64 {
 
 // room is the cap to plan with. What is allocated while a full heap is marked
 // still fits if all of that heap turns out to be live, which the runtime does
-// not expect, and so does what it then lets the next heap grow by.
+// not expect, and so does what it then lets the next heaps grow by.
 func (l law) room(live float64, s lawSample) float64 {
 	if l.budget == 0 {
 		return policy.maxPercent
@@ -67,9 +67,10 @@ func (l law) room(live float64, s lawSample) float64 {
 	return 100 * (l.most(s) - live) / (1 + policy.surge) / max(live+float64(s.roots), policy.leastLive)
 }
 
-// most is the largest heap by plan: one that may be live as a whole.
+// most is the largest heap by plan: one that may be live as a whole, so that
+// the collections in a row that follow from it end within the budget.
 func (l law) most(s lawSample) float64 {
-	return (policy.reserve*float64(l.budget) - float64(s.overhead)) / policy.overrun
+	return (policy.reserve*float64(l.budget) - float64(s.overhead)) / math.Pow(policy.overrun, policy.inARow)
 }
 
 // excess returns by how many bytes the live heap is too large for GOGC to be

@@ -43,7 +43,7 @@ func (l *loop) cyclesEnded(cycles int) {
 		at: l.now, cycles: cycles, gc: gc, mutator: l.s.usedCPU() - l.last.usedCPU() - gc,
 		live: l.s.live, roots: l.s.stacks + l.s.globals, overhead: l.fullOverhead(cycles),
 	}
-	l.filling = float64(ls.live) > policy.growing*float64(l.last.live)
+	l.filling = float64(ls.live) > policy.growing*max(float64(l.last.live), l.st.live)
 	if ls.gc > 0 && ls.mutator > 0 {
 		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * policy.smoothing
 	}

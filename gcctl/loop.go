@@ -43,7 +43,7 @@ type loop struct {
 	took     time.Duration // time of a collection of ours not yet in perByte; 0 for none
 	measured bool          // perByte includes a collection of ours
 
-	filling bool  // the last collection found much more live than the one before
+	filling bool  // the last collection found much more live than any of late
 	braking int64 // limit while a collection that may pass the budget is marking; 0 for none
 	stopped bool  // that limit lets nobody allocate who has not marked
 	lowest  int64 // goal since the last collection
@@ -214,7 +214,7 @@ func (l *loop) desired() settings {
 	if l.adopted.mode == Adaptive && l.budget > 0 && !l.fit.alarm {
 		reserved := policy.reserve * float64(l.budget)
 		if l.filling {
-			reserved = l.overhead + (reserved-l.overhead)/policy.overrun
+			reserved = l.overhead + l.law.most(lawSample{overhead: int64(l.overhead)})
 		}
 		want.limit = int64(reserved)
 	}

@@ -110,7 +110,7 @@ func TestBrakes(t *testing.T) {
 		"may pass the budget": {Adaptive, 330 * mb, 340 * mb, true, true},
 		"not ours to set":     {Percent(300), 341 * mb, 340 * mb, false, false},
 	} {
-		l := loop{budget: budget, filling: test.filling, marking: true, st: lawState{percent: 300}}
+		l := loop{budget: budget, law: law{budget: budget}, filling: test.filling, marking: true, st: lawState{percent: 300}}
 		l.adopted.mode = test.mode
 		l.s = sample{heap: test.heap, live: 80 * mb, goal: test.goal, total: test.heap + 15*mb}
 		last := l.s
@@ -193,5 +193,28 @@ func TestIdleWhileDeciding(t *testing.T) {
 	<-decided
 	if !l.c.idle.asked.Load() {
 		t.Error("the request is lost")
+	}
+}
+
+// TestFilling: a heap fills that finds more live than of late, not one that varies from one collection to the next.
+func TestFilling(t *testing.T) {
+	for name, test := range map[string]struct {
+		largest float64
+		before  int64
+		live    int64
+		want    bool
+	}{
+		"the first collection": {0, 50 * mb, 300 * mb, true},
+		"a jump":               {60 * mb, 50 * mb, 300 * mb, true},
+		"as large as of late":  {470 * mb, 420 * mb, 475 * mb, false},
+		"beyond that":          {470 * mb, 420 * mb, 515 * mb, true},
+		"the same":             {420 * mb, 420 * mb, 420 * mb, false},
+	} {
+		l := loop{budget: 600 * mb, law: law{target: 0.07, budget: 600 * mb}, st: lawState{percent: 100, live: test.largest}}
+		l.adopted.mode = Adaptive
+		l.last.live, l.s.live = test.before, test.live
+		if l.cyclesEnded(1); l.filling != test.want {
+			t.Errorf("%s: filling %v", name, l.filling)
+		}
 	}
 }

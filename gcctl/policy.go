@@ -27,7 +27,7 @@ var policy = struct {
 	tempo                           time.Duration
 	guess, guessWithin              float64
 	leastLive, noneBefore, costRise float64
-	surge, brake, overrun           float64
+	surge, brake, overrun, inARow   float64
 	growing, leastWay               float64
 
 	// When a collection of ours starts.
@@ -153,8 +153,12 @@ var policy = struct {
 	// How far above its goal, or a live heap above that, the runtime lets a heap
 	// grow before it lets nobody allocate who has not marked.
 	overrun: 1.1,
-	// A live heap that grew by this factor from one collection to the next is
-	// filling: closer to 1 takes objects allocated during marking for growth.
+	// Collections in a row that may do so when the live heap jumps, with no look in
+	// time to brake them: one finds all of its heap live, the next what was allocated
+	// meanwhile, and the third begins at once because the second ended so high.
+	inARow: 3,
+	// A live heap this much larger than the largest of late is filling: closer to 1
+	// takes objects allocated during marking for growth.
 	growing: 1.08,
 	// Least way from live heap to goal, as a share of the live heap, that tells
 	// when the runtime starts a collection: a shorter one moves with other memory.
