@@ -16,7 +16,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/check"
-	"github.com/isobar-go/isobar/advise/life"
 )
 
 // A mender writes the fix of a remedy that the account proves: capacity before the loop that fills a slice,
@@ -25,7 +24,7 @@ type mender struct {
 	*subject
 	file  *ast.File
 	path  []ast.Node // from the expression that allocates up to the file
-	edits []change
+	edits fix
 }
 
 // mend gives the remedy a fix where it has a mechanical one, and reports whether.
@@ -34,7 +33,7 @@ func (k *subject) mend() fix {
 		return nil
 	}
 	if m := k.mender(); m != nil && m.wanted() && k.how(m) {
-		return fix{realName(m.p.Fset.File(m.file.FileStart).Name()): m.edits}
+		return m.edits
 	}
 	return nil
 }
@@ -46,7 +45,7 @@ func (k *subject) mender() *mender {
 	}
 	for _, f := range k.p.Files {
 		if f.FileStart <= k.s.Pos() && k.s.Pos() < f.FileEnd && !ast.IsGenerated(f) {
-			m := &mender{subject: k, file: f}
+			m := &mender{subject: k, file: f, edits: fix{}}
 			m.path, _ = astutil.PathEnclosingInterval(f, k.s.Node.Pos(), k.s.Node.End())
 			return m
 		}
@@ -75,7 +74,8 @@ func (m *mender) has(since string) bool {
 }
 
 func (m *mender) put(from, to token.Pos, text string) {
-	m.edits = append(m.edits, change{m.p.Fset.Position(from).Offset, m.p.Fset.Position(to).Offset, text})
+	name := realName(m.p.Fset.File(from).Name())
+	m.edits[name] = append(m.edits[name], change{m.p.Fset.Position(from).Offset, m.p.Fset.Position(to).Offset, text})
 }
 
 // capacity grows the slice once, before the loop that appends to it.
@@ -316,60 +316,12 @@ func (m *mender) listed(stmt ast.Stmt) bool {
 	return false
 }
 
-// reuse takes the memory from before the loop, or from a pool.
-func (m *mender) reuse() bool {
-	v, stmt := m.declared()
-	if v == nil || stmt == nil || m.s.Kind != life.Variable && m.assigned(v) {
-		return false
-	}
-	unique := m.ordinal(v)
-	name, held, of := m.free(v.Name()+unique+"Kept"), m.typeOf(), m.s.Type
-	slice, list := types.Unalias(v.Type()).(*types.Slice)
-	if list {
-		of = slice.Elem()
-		held = "[]" + m.named(of)
-	}
-	if !m.packaged(of) || check.HasPointers(of) { // which a pool would keep alive
-		return false
-	}
-	take := ""
-	if m.life.round {
-		loop := m.loop()
-		if loop == nil {
-			return false
-		}
-		m.put(loop.Pos(), loop.Pos(), name+" := new("+held+")\n")
-	} else {
-		pkg, ok := m.imported("sync")
-		decl, declared := m.s.Func.Syntax().(*ast.FuncDecl)
-		if !ok || !declared || m.e.Size < least || m.p.Loop(m.s.Instr.Block()) != nil {
-			return false
-		}
-		pool := m.free(m.poolName(v, unique))
-		at := decl.Pos()
-		if decl.Doc != nil {
-			at = decl.Doc.Pos()
-		}
-		top := "any"
-		if !m.has("go1.18") {
-			top = "interface{}"
-		}
-		m.put(at, at, fmt.Sprintf("var %s = %s.Pool{New: func() %s { return new(%s) }}\n\n", pool, pkg, top, held))
-		take = fmt.Sprintf("%s := %s.Get().(*%s)\ndefer %s.Put(%s)\n", name, pool, held, pool, name)
-	}
-	if list {
-		return m.slice(stmt, v, name, take)
-	}
-	return m.whole(stmt, v, name, take)
-}
-
 // poolName is named after the function as well, as each fix has to stand beside those
 // of other functions.
-func (m *mender) poolName(v *types.Var, unique string) string {
+func (m *mender) poolName(of string) string {
 	_, function, _ := strings.Cut(m.e.Function, ".")
 	function = strings.ReplaceAll(function, ".", "")
-	return strings.ToLower(function[:min(1, len(function))]) + function[min(1, len(function)):] + check.Title(v.Name()) +
-		unique + "Pool"
+	return strings.ToLower(function[:min(1, len(function))]) + function[min(1, len(function)):] + check.Title(of) + "Pool"
 }
 
 // ordinal tells a variable apart from those of its name that come before it in the
@@ -386,42 +338,6 @@ func (m *mender) ordinal(v *types.Var) string {
 		return ""
 	}
 	return strconv.Itoa(n)
-}
-
-// declared returns the variable that the memory is declared with, and the statement,
-// of a list: x := make(…), x := &T{…}, x := new(T) or var x T.
-func (m *mender) declared() (v *types.Var, stmt ast.Stmt) {
-	i := slices.IndexFunc(m.path, func(n ast.Node) bool { _, ok := n.(ast.Stmt); return ok })
-	if i < 0 {
-		return nil, nil
-	}
-	var id *ast.Ident
-	switch n := m.path[i].(type) {
-	case *ast.AssignStmt:
-		if n.Tok == token.DEFINE && len(n.Lhs) == 1 && m.made(n.Rhs[0]) {
-			id, stmt = n.Lhs[0].(*ast.Ident), n
-		}
-	case *ast.DeclStmt:
-		gen := n.Decl.(*ast.GenDecl)
-		spec, ok := gen.Specs[0].(*ast.ValueSpec)
-		if ok && len(gen.Specs) == 1 && len(spec.Names) == 1 && len(spec.Values) == 0 && m.s.Kind == life.Variable {
-			id, stmt = spec.Names[0], n
-		}
-	}
-	if id == nil || !m.listed(stmt) {
-		return nil, nil
-	}
-	v, _ = m.p.Info.Defs[id].(*types.Var)
-	return v, stmt
-}
-
-// made reports whether e is the expression that allocates, or its address.
-func (m *mender) made(e ast.Expr) bool {
-	e = ast.Unparen(e)
-	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.AND {
-		e = ast.Unparen(u.X)
-	}
-	return e == m.s.Node
 }
 
 // assigned reports whether v gets another value than its first.
@@ -469,63 +385,20 @@ func (m *mender) packaged(t types.Type) bool {
 		return m.packaged(t.Elem())
 	case *types.Slice:
 		return m.packaged(t.Elem())
+	case *types.Map:
+		return m.packaged(t.Key()) && m.packaged(t.Elem())
+	case *types.Interface:
+		return t.NumMethods() == 0
+	case *types.Struct:
+		return t.NumFields() == 0
 	}
 	return false
-}
-
-// slice makes the list anew in the memory that name refers to.
-func (m *mender) slice(stmt ast.Stmt, v *types.Var, name, take string) bool {
-	call, ok := m.s.Node.(*ast.CallExpr)
-	if !ok || !m.has(modern) || len(call.Args) < 2 ||
-		slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !m.plainInt(n) }) {
-		return false
-	}
-	pkg, ok := m.imported("slices")
-	if !ok {
-		return false
-	}
-	size, length := m.text(call.Args[len(call.Args)-1]), m.text(call.Args[1])
-	text := fmt.Sprintf("%s*%s = %s.Grow((*%s)[:0], %s)\n%s := (*%s)[:%s]", take, name, pkg, name, size, v.Name(), name,
-		length)
-	if length != "0" {
-		text += fmt.Sprintf("\nclear(%s)", v.Name())
-	}
-	m.put(stmt.Pos(), stmt.End(), text)
-	return true
 }
 
 // plainInt reports whether e can be evaluated once more, as an int.
 func (m *mender) plainInt(e ast.Expr) bool {
 	b, ok := m.p.Info.TypeOf(e).Underlying().(*types.Basic)
 	return ok && (b.Kind() == types.Int || b.Kind() == types.UntypedInt) && plain(m.p.Info, e)
-}
-
-// whole sets the object that name refers to anew, and lets v be a pointer to it.
-func (m *mender) whole(stmt ast.Stmt, v *types.Var, name, take string) bool {
-	value := m.typeOf() + "{}"
-	switch u := m.s.Type.Underlying().(type) {
-	case *types.Struct, *types.Array:
-	case *types.Basic:
-		value = "0"
-		if u.Info()&types.IsNumeric == 0 {
-			return false
-		}
-	default:
-		return false
-	}
-	if lit, ok := m.s.Node.(*ast.CompositeLit); ok {
-		value = m.text(lit)
-	}
-	m.put(stmt.Pos(), stmt.End(), fmt.Sprintf("%s%s := %s\n*%s = %s", take, v.Name(), name, v.Name(), value))
-	if m.s.Kind != life.Variable {
-		return true
-	}
-	for id, obj := range m.p.Info.Uses {
-		if obj == v && !m.pointed(id) {
-			return false
-		}
-	}
-	return true
 }
 
 // pointed changes one use of a variable that is a pointer from now on.
@@ -585,7 +458,8 @@ func (m *mender) imported(path string) (name string, ok bool) {
 
 // mended is the finding that stands for a remedy with a fix.
 func (k *subject) mended(f fix) Finding {
-	at, end := k.p.Fset.Position(k.s.Pos()), k.p.Fset.Position(k.s.Node.End())
+	of := cmp.Or[ast.Node](k.at, k.s.Node)
+	at, end := k.p.Fset.Position(of.Pos()), k.p.Fset.Position(of.End())
 	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.check(),
 		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, Pkg: k.p.Pkg.Path(),
 		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column, Start: at.Offset,

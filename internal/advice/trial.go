@@ -16,7 +16,7 @@ import (
 // What trials take.
 const (
 	trialTime  = "20ms" // of one run of a benchmark
-	oneTrial   = time.Minute
+	oneTrial   = 2 * time.Minute
 	worthTrial = 0.005 // the share of a finding
 )
 
@@ -63,7 +63,7 @@ func (r *Result) try(ctx context.Context, c Config) {
 func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verified, error) {
 	tried := map[string]Verified{}
 	v, err := newVerifier(ctx, VerifyConfig{Dir: c.Dir, Patterns: c.Patterns, Bench: c.Measure.Bench,
-		Blocks: fewestBlocks, BenchTime: trialTime, Budget: c.Measure.Budget / 2, Profiles: c.Profiles,
+		Blocks: fewestBlocks, BenchTime: trialTime, Budget: 2 * c.Measure.Budget, Profiles: c.Profiles,
 		Progress: c.Measure.Progress})
 	if err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 	if r.with, err = v.lay(r.alone); err != nil {
 		return got, err
 	}
-	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && !v.passes(within, r.with, r.pkgs) &&
-		v.passes(within, v.command, r.pkgs) {
+	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && (r.finding.unsure && slower(got.Figures) ||
+		v.breaks(within, r)) {
 		got.Outcome = Dropped
 	}
 	switch {
@@ -119,10 +119,28 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 	return got, ctx.Err()
 }
 
-// passes reports whether the tests of packages pass.
-func (v *verifier) passes(ctx context.Context, in command, pkgs []string) bool {
-	ran, err := v.test(ctx, in, pkgs, "-short")
-	return err == nil && len(ran) == 0
+// breaks reports whether tests fail with a remedy that pass without it: under the race detector, where they pass with
+// that.
+func (v *verifier) breaks(ctx context.Context, r *remedy) bool {
+	passes := func(in command, flags ...string) bool {
+		ran, err := v.test(ctx, in, r.pkgs, append(flags, "-short")...)
+		return err == nil && len(ran) == 0
+	}
+	if r.finding.unsure && !passes(r.with, "-race") {
+		return passes(v.command, "-race") || !passes(r.with)
+	}
+	return !r.finding.unsure && !passes(r.with) && passes(v.command)
+}
+
+// slower reports whether a benchmark that allocates less takes longer, beyond noise.
+func slower(figures []Figure) bool {
+	less := map[string]bool{}
+	for _, f := range figures {
+		less[f.Benchmark] = less[f.Benchmark] || f.Metric != "time/op" && f.Verdict == string(stat.Better)
+	}
+	return slices.ContainsFunc(figures, func(f Figure) bool {
+		return f.Metric == "time/op" && less[f.Benchmark] && f.Verdict == string(stat.Worse) && f.Ratio >= tolerated
+	})
 }
 
 // saving is what the benchmark that saves most allocates without a fix, and with it.

@@ -29,6 +29,7 @@ type subject struct {
 
 	pool bool               // the remedy is a pool, which takes care: it is named where the fix can be written
 	how  func(*mender) bool // writes the fix of the remedy; nil for none
+	at   ast.Node           // what the fix begins to change; nil for the expression
 }
 
 // rules name a remedy for each kind that has one: only where they have checked what it rests
@@ -53,7 +54,8 @@ func (k *subject) judge() {
 	}
 	k.found()
 	switch {
-	case k.e.Fix || k.e.Verdict != "" && !k.pool:
+	case k.e.Fix || k.e.Verdict != "" && !k.pool && k.e.Check != "bufferpercall":
+	case k.e.Callee != "bytes.Buffer.String" && k.keeps():
 	case k.outside():
 		k.buffer()
 	case k.s.Kind == life.Append && !k.growth.Sized:
@@ -99,9 +101,9 @@ func (k *subject) reuse(thing, reset string) {
 	case !k.again() || k.e.Size < least:
 	case k.life.round:
 		k.change("bufferpercall", "make %s once, before the loop, and %s in each round", thing, reset)
-		k.how = (*mender).reuse
+		k.how = (*mender).keep
 	case k.s.Func.Parent() == nil: // else it may run once, as the New of a pool does
-		k.pool, k.how = true, (*mender).reuse
+		k.pool, k.how = true, (*mender).keep
 		k.change("bufferpercall", "take %s from a sync.Pool, and %s in each call", thing, reset)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // VerifyConfig says how to prove fixes.
@@ -49,12 +50,12 @@ type Verified struct {
 	Diff    string   `json:"diff,omitempty"` // the fix by itself
 }
 
-// best is the figure with the largest saving of allocations or bytes; nil for none.
+// best is the figure with the largest saving of allocations or bytes beyond noise; nil for none.
 func (v *Verified) best() *Figure {
 	var best *Figure
 	for i := range v.Figures {
 		f := &v.Figures[i]
-		if f.Metric == "time/op" {
+		if f.Metric == "time/op" || f.Verdict != string(stat.Better) {
 			continue
 		}
 		if best == nil || f.Ratio < best.Ratio {
