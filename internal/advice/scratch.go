@@ -238,7 +238,8 @@ func (s *scratch) list(t *types.Slice) bool {
 	made, again := s.builtin(s.value) == "make", s.assigned(s.v)
 	switch {
 	case made:
-		if slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !s.plainInt(n) }) {
+		if slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !s.plainInt(n) }) ||
+			len(call.Args) == 3 && s.extends() {
 			return false
 		}
 		length, size := s.text(call.Args[1]), s.text(call.Args[len(call.Args)-1])
@@ -268,6 +269,16 @@ func (s *scratch) list(t *types.Slice) bool {
 		s.give = strings.TrimPrefix(s.give+"\n"+clear, "\n")
 	}
 	return s.confined(!again) && (!again || s.plain())
+}
+
+// extends reports whether the slice is cut by an end, which may lie behind its length: there a new one is empty.
+func (s *scratch) extends() (found bool) {
+	ast.Inspect(s.s.Func.Syntax(), func(n ast.Node) bool {
+		cut, ok := n.(*ast.SliceExpr)
+		found = found || ok && cut.High != nil && s.self(ast.Unparen(cut.X))
+		return !found
+	})
+	return found
 }
 
 // cleared is a statement that sets the elements of a list to zero, or empties a map; "" where none can be written.
@@ -361,7 +372,8 @@ func (s *scratch) arguments(call *ast.CallExpr, reset *types.Tuple) (set, zero [
 	}
 	for i, arg := range call.Args {
 		if i >= reset.Len() {
-			zero, ok = append(zero, s.text(arg)), ok && constantOf(s.p.Info, arg)
+			empty := s.p.Info.Types[arg].IsNil() // what else it begins with, a Reset without arguments does not know
+			zero, ok = append(zero, s.text(arg)), ok && (empty || reset.Len() > 0 && constantOf(s.p.Info, arg))
 			continue
 		}
 		of := reset.At(i).Type()

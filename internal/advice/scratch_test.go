@@ -255,6 +255,22 @@ type block struct {
 	next *block
 }
 
+func NoContents(in []string) string {
+	buf := bytes.NewBufferString("begins so")
+	for _, s := range in {
+		buf.WriteString(s)
+	}
+	return buf.String()
+}
+
+func NoBehindTheLength(n int) (sum int) {
+	list := make([]int, 0, n)
+	for _, k := range list[:n] {
+		sum += k
+	}
+	return sum
+}
+
 func NoBytes(in []string) []byte {
 	var buf bytes.Buffer
 	for _, s := range in {
