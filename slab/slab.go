@@ -146,9 +146,30 @@ func holdsPointers(t reflect.Type) bool {
 // error that wraps [ErrLimit] or is that of the operating system. Call Reserve
 // to check beforehand.
 func (s *Slab[T]) Insert(v T) Handle[T] {
-	h, sl := s.take() // apart, so that Insert is inlined and v need not be copied
+	return s.insert(&v) // apart, so that Insert is inlined and v need not be copied
+}
+
+// insert is Insert. If a slot is free it does what take does, to save a call.
+func (s *Slab[T]) insert(v *T) Handle[T] {
+	var h Handle[T]
+	var sl *slot[T]
+	switch i := s.free; {
+	case i == none:
+		h, sl = s.takeUnused()
+	case invariant.Enabled:
+		h, sl = s.take()
+	default:
+		sl = s.at(i)
+		h = handleOf[T](i, sl.meta.gen())
+		s.free = sl.meta.next()
+		s.live++
+	}
 	sl.meta = meta(h)
-	sl.value = v
+	if hasWords[T]() && !s.config.OnHeap {
+		sl.setWords(v)
+	} else {
+		sl.value = *v
+	}
 	return h
 }
 

@@ -68,6 +68,26 @@ func (s *slot[T]) storeValue(v *T) {
 	}
 }
 
+// hasWords reports whether T consists of whole words: more than may be in
+// registers, and few enough to copy one by one.
+func hasWords[T any]() bool {
+	size := unsafe.Sizeof(*new(T))
+	return unsafe.Alignof(*new(T)) == 8 && size > 32 && size <= 128
+}
+
+// setWords sets the value word by word. The compiler copies 16 bytes at once: for
+// a value that was just built of words, the processor then waits until they have
+// reached the cache (BenchmarkInsertRemove in bench/slab).
+//
+// hasWords[T]() holds, so the size is a multiple of 8 and words are aligned. T
+// holds no pointers.
+func (s *slot[T]) setWords(v *T) {
+	to, from := unsafe.Pointer(&s.value), unsafe.Pointer(v)
+	for off := uintptr(0); off < unsafe.Sizeof(*v); off += 8 {
+		*(*uint64)(unsafe.Add(to, off)) = *(*uint64)(unsafe.Add(from, off))
+	}
+}
+
 // valueBytes returns the memory of the value, for checking builds. Either T
 // holds no pointers, or only zeros are written.
 func (s *slot[T]) valueBytes() []byte {
