@@ -5,27 +5,55 @@ import (
 	"sync/atomic"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
-	"github.com/isobar-go/isobar/internal/base/release"
 )
 
 // A bin holds up to 64 objects. Its owner, the P whose id is its index, fills
-// and empties it while pinned. While bins are shared, one other goroutine at a
-// time, the thief, may take from it. Otherwise the owner is alone and stores
-// plainly; package release says why it may.
+// and empties it while pinned. While bins are unshared, the owner is alone and
+// uses the stack, as a cache does. While they are shared, one other goroutine at
+// a time, the thief, may take from it: the stack is the thief's, who exposes its
+// slots, and owner and thief agree by full and taken.
 //
 // A set bit of full says that the slot holds an object. Whoever clears the bit
 // has the object and then empties the slot. The owner does so before its next
 // push. The thief may be slower: it marks the slot in taken before it clears
 // full, and clears taken when it is done. The owner fills a slot that is in
 // neither, and reads full first, so it cannot miss both of the thief's marks.
+//
+// In use as a stack, full is empty and taken is full: an owner that finds bins
+// shared before the thief has exposed this one can neither take nor put.
 type bin[T any] struct {
-	_       [cacheLine]byte
-	private *T            // one more, for a Get after a Put: the owner's, or while bins are shared the thief's
-	calm    uint32        // owned by the owner: pushes since it last asked for unsharing
-	full    atomic.Uint64 // publishes slots to whoever clears their bit
-	taken   atomic.Uint64 // stored by the thief; publishes the emptied slot to the owner
-	count
-	slots [64]*T
+	stack[T]
+	depth uintptr       // slots that the stack may use: 0 once exposed; owned as the stack is
+	calm  uint32        // owned by the owner: pushes since it last asked for unsharing
+	full  atomic.Uint64 // publishes slots to whoever clears their bit
+	taken atomic.Uint64 // stored by the thief; publishes the emptied slot to the owner
+}
+
+// expose lets owner and thief take from the slots by their bits. The caller is
+// the thief, and bins are shared.
+func (b *bin[T]) expose() {
+	if b.depth == 0 {
+		return
+	}
+	n := b.n
+	b.n, b.depth = 0, 0
+	b.full.Store(1<<n - 1)
+	b.taken.Store(0)
+}
+
+// cover undoes expose. The caller is pinned to the owner, and bins are unshared.
+func (b *bin[T]) cover(depth int) {
+	n := uintptr(0)
+	for full := b.full.Load(); full != 0; full &= full - 1 {
+		i := bits.TrailingZeros64(full)
+		x := b.slots[i]
+		b.slots[i] = nil
+		b.slots[n%maxDepth] = x
+		n++
+	}
+	b.n, b.depth = n, uintptr(depth)
+	b.full.Store(0)
+	b.taken.Store(^uint64(0))
 }
 
 // stash keeps x in private if it may. The caller is pinned to the owner.
@@ -51,6 +79,12 @@ func (b *bin[T]) fetch(shared bool) *T {
 // push keeps x unless the first depth slots are in use. The caller is pinned to
 // the owner.
 func (b *bin[T]) push(x *T, depth int, shared bool) bool {
+	if !shared {
+		if b.depth != uintptr(depth) {
+			b.cover(depth)
+		}
+		return b.stack.push(x, b.depth)
+	}
 	used := b.full.Load()
 	used |= b.taken.Load()
 	i := bits.TrailingZeros64(^used)
@@ -58,11 +92,7 @@ func (b *bin[T]) push(x *T, depth int, shared bool) bool {
 		return false
 	}
 	b.slots[i&63] = x
-	if shared {
-		b.full.Or(1 << i)
-	} else {
-		release.Uint64(&b.full, used|1<<i) // taken is 0
-	}
+	b.full.Or(1 << i)
 	return true
 }
 
@@ -83,14 +113,14 @@ func (b *bin[T]) due(period uint32) bool {
 // pop takes an object, or returns nil if there is none; it may also return nil
 // if a thief interferes. The caller is pinned to the owner.
 func (b *bin[T]) pop(shared bool) *T {
+	if !shared {
+		if x := b.stack.pop(); x != nil {
+			return x
+		}
+	}
 	full := b.full.Load()
 	i := bits.Len64(full) - 1
-	if full == 0 {
-		return nil
-	}
-	if rest := full &^ (1 << i); !shared {
-		release.Uint64(&b.full, rest)
-	} else if !b.full.CompareAndSwap(full, rest) {
+	if full == 0 || !b.full.CompareAndSwap(full, full&^(1<<i)) {
 		return nil
 	}
 	x := b.slots[i&63]

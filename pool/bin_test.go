@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // TestBinConserves runs thieves against a bin while its owner fills and empties
@@ -114,8 +116,11 @@ func FuzzPool(f *testing.F) {
 				case 6:
 					if cfg.Kind == Cached {
 						p.cache.age()
-					} else {
+					} else if i%2 == 0 || invariant.Race {
 						p.stock.age()
+					} else {
+						p.stock.stolen = false
+						p.stock.settle()
 					}
 				}
 				s := p.Stats()
@@ -126,6 +131,68 @@ func FuzzPool(f *testing.F) {
 					t.Fatalf("%s: beyond its bound with %d held: %+v", name, len(held), s)
 				}
 			}
+		}
+	})
+}
+
+// FuzzBin replays a schedule of one owner and one thief, who take turns, with
+// bins shared and unshared. The bin has what was put and not taken, and no more
+// than it may.
+func FuzzBin(f *testing.F) {
+	f.Add(byte(5), []byte{0, 0, 0, 2, 3, 1, 0, 2, 0, 1, 1, 1, 1})
+	f.Add(byte(64), []byte("000000000000000220033300000"))
+	f.Add(byte(0), []byte{0, 0, 2, 0, 3, 1, 2, 0, 1})
+	f.Fuzz(func(t *testing.T, depth byte, schedule []byte) {
+		depth %= maxDepth
+		var b bin[owned]
+		in := map[*owned]bool{}
+		shared := false
+		for _, op := range schedule {
+			var x *owned
+			switch op % 4 {
+			case 0:
+				if x := new(owned); b.push(x, int(depth), shared) {
+					in[x] = true
+				} else if len(in) < int(depth) {
+					t.Fatalf("no room beside %d of %d objects", len(in), depth)
+				}
+				continue
+			case 1:
+				// While bins are shared, private is left to the thief.
+				if x = b.pop(shared); x == nil && len(in) > 1 {
+					t.Fatalf("nothing of %d objects", len(in))
+				}
+			case 2:
+				if shared = !shared; shared {
+					b.expose()
+				}
+				continue
+			case 3:
+				if !shared {
+					continue
+				}
+				if x = b.steal(); x == nil && len(in) > 0 {
+					t.Fatalf("nothing of %d objects for the thief", len(in))
+				}
+			}
+			if x != nil && !in[x] {
+				t.Fatal("taken twice")
+			}
+			delete(in, x)
+			if len(in) > int(depth)+1 {
+				t.Fatalf("%d objects in %d slots", len(in), depth)
+			}
+		}
+		b.expose()
+		for left := len(in); left > 0; left-- {
+			if x := b.steal(); !in[x] {
+				t.Fatalf("%d objects are missing", left)
+			} else {
+				delete(in, x)
+			}
+		}
+		if b.steal() != nil || b.slots != [maxDepth]*owned{} {
+			t.Fatal("objects remain")
 		}
 	})
 }

@@ -79,6 +79,11 @@ func (s *stack[T]) pop() *T {
 		s.private = nil
 		return x
 	}
+	return s.top()
+}
+
+// top is pop without private.
+func (s *stack[T]) top() *T {
 	n := s.n - 1
 	if n >= maxDepth {
 		return nil
@@ -96,6 +101,11 @@ func (s *stack[T]) push(x *T, depth uintptr) bool {
 		s.private = x
 		return true
 	}
+	return s.pile(x, depth)
+}
+
+// pile is push without private.
+func (s *stack[T]) pile(x *T, depth uintptr) bool {
 	n := s.n
 	if n >= depth {
 		return false

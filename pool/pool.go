@@ -197,6 +197,9 @@ func (p *Pool[T]) Get() *T {
 		} else if b := p.stock.mine(pid); b != nil {
 			shared := p.stock.shared.Load()
 			x := b.fetch(shared)
+			if x == nil && !shared {
+				x = b.top()
+			}
 			if x == nil {
 				x = b.pop(shared)
 			}
@@ -303,7 +306,8 @@ func (p *Pool[T]) Put(x *T) {
 		return
 	}
 	shared := p.stock.shared.Load()
-	if b := p.stock.mine(pid); b != nil && (b.stash(x, shared) || b.push(x, p.stock.depth, shared)) {
+	if b := p.stock.mine(pid); b != nil &&
+		(b.stash(x, shared) || !shared && b.pile(x, b.depth) || b.push(x, p.stock.depth, shared)) {
 		b.put()
 		if !shared {
 			procpin.Unpin()

@@ -88,12 +88,7 @@ func (s *stock[T]) mine(pid int) *bin[T] {
 func (s *stock[T]) get() *T {
 	pid := procpin.Pin()
 	if b := s.mine(pid); b != nil {
-		shared := s.shared.Load()
-		x := b.fetch(shared)
-		if x == nil {
-			x = b.pop(shared)
-		}
-		if x != nil {
+		if x := b.pop(s.shared.Load()); x != nil {
 			b.hit()
 			procpin.Unpin()
 			return x
@@ -156,7 +151,7 @@ func (s *stock[T]) find(from int) *T {
 func (s *stock[T]) binned() (n int) {
 	for i := range s.bins {
 		b := &s.bins[i]
-		n += bits.OnesCount64(b.full.Load())
+		n += bits.OnesCount64(b.full.Load()) + int(atomic.LoadUintptr(&b.n))
 		if b.private != nil {
 			n++
 		}
@@ -173,6 +168,9 @@ func (s *stock[T]) share() {
 	}
 	s.shared.Store(true)
 	runtime.Stack(nil, true) // writes nothing, but stops and starts the world (TestShareStopsTheWorld)
+	for i := range s.bins {
+		s.bins[i].expose()
+	}
 	s.stolen, s.shares = true, s.shares+1
 	s.period.Store(2 * min(s.period.Load(), maxPeriod/2))
 }
