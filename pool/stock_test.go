@@ -28,7 +28,11 @@ func TestRetainedObjectsSurviveCollections(t *testing.T) {
 	for range 6 {
 		runtime.GC()
 	}
-	// Take them in separate goroutines, so from any P.
+	// Take them in separate goroutines, so from any P. As long as bins are unshared,
+	// Get may leave one for each P where it is.
+	p.stock.mu.Lock()
+	p.stock.share()
+	p.stock.mu.Unlock()
 	var wg sync.WaitGroup
 	for i := range held {
 		wg.Go(func() { held[i] = p.Get() })
