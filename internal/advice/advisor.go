@@ -81,7 +81,8 @@ type Finding struct {
 	Pkg   string `json:"-"` // import path
 	Edits fix    `json:"-"` // what mends it; nil for none
 
-	unsure bool // as in Explained
+	unsure  bool // as in Explained
+	scratch bool // the fix keeps memory for the next round or call
 }
 
 // key tells findings with a fix apart.

@@ -106,7 +106,7 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 	if r.with, err = v.lay(r.alone); err != nil {
 		return got, err
 	}
-	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && (r.finding.unsure && slower(got.Figures) ||
+	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && (r.finding.scratch && slower(got.Figures) ||
 		v.breaks(within, r)) {
 		got.Outcome = Dropped
 	}
@@ -119,17 +119,17 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 	return got, ctx.Err()
 }
 
-// breaks reports whether tests fail with a remedy that pass without it: under the race detector, where they pass with
-// that.
+// breaks reports whether tests fail with a remedy that pass without it: of memory that is kept for the next call, under
+// the race detector, where they pass with that.
 func (v *verifier) breaks(ctx context.Context, r *remedy) bool {
 	passes := func(in command, flags ...string) bool {
 		ran, err := v.test(ctx, in, r.pkgs, append(flags, "-short")...)
 		return err == nil && len(ran) == 0
 	}
-	if r.finding.unsure && !passes(r.with, "-race") {
+	if r.finding.scratch && !passes(r.with, "-race") {
 		return passes(v.command, "-race") || !passes(r.with)
 	}
-	return !r.finding.unsure && !passes(r.with) && passes(v.command)
+	return !r.finding.scratch && !passes(r.with) && passes(v.command)
 }
 
 // slower reports whether a benchmark that allocates less takes longer, beyond noise.
