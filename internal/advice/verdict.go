@@ -55,9 +55,11 @@ func (k *subject) judge() {
 	k.found()
 	switch {
 	case k.e.Fix || k.e.Verdict != "" && !k.pool && k.e.Check != "bufferpercall":
-	case k.e.Callee != "bytes.Buffer.String" && k.keeps():
 	case k.outside():
-		k.buffer()
+		if k.buffer(); k.how == nil && k.e.Callee != "bytes.Buffer.String" {
+			k.keeps()
+		}
+	case k.keeps():
 	case k.s.Kind == life.Append && !k.growth.Sized:
 		k.most()
 	}
