@@ -8,6 +8,7 @@ const button = document.getElementById('pause');
 const range = document.getElementById('range');
 let charts = [];
 let rows = []; // samples: [ms, values ...]
+let silent = []; // columns of figures that no sample has yet: they are not shown
 let keep = 0;
 let paused = false;
 
@@ -26,6 +27,7 @@ function show(v, unit) {
     return `${+(v * scale).toPrecision(3)} ${name}`;
   }
   if (unit === 'percent') return `${+v.toPrecision(3)} %`;
+  if (unit === 'seconds/s') return `${+(v * 100).toPrecision(3)} %`;
   if (unit === 'cpu-seconds/s') return `${+(v * 100).toPrecision(3)} % of a CPU`;
   return `${v >= 1000 ? Math.round(v).toLocaleString('en') : +v.toPrecision(3)} ${unit}`;
 }
@@ -149,8 +151,13 @@ async function start() {
   rows = history.rows;
   keep = history.keep;
   const byTitle = new Map();
+  silent = [];
   history.figures.forEach((f, i) => {
     f.column = i + 1;
+    if (rows.length > 0 && rows.every((r) => r[f.column] === null)) {
+      silent.push(f.column);
+      return;
+    }
     f.name = f.key.slice(0, f.key.indexOf(':')).split('/').slice(-2).join(' ');
     byTitle.set(f.chart, [...(byTitle.get(f.chart) || []), f]);
   });
@@ -166,7 +173,8 @@ function listen(from) {
   stream.onerror = () => { state.textContent = 'Connection lost; trying again'; };
   stream.onmessage = (e) => {
     const fresh = JSON.parse(e.data);
-    if (e.lastEventId.split('-')[0] !== from.split('-')[0]) { // the process has restarted
+    // The process has restarted, or figures came in that are not shown.
+    if (e.lastEventId.split('-')[0] !== from.split('-')[0] || fresh.some((r) => silent.some((c) => r[c] !== null))) {
       stream.close();
       start();
       return;

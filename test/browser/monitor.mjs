@@ -69,6 +69,24 @@ test('every chart has a name, a table and a drawing', async () => {
   assert.match(cells[1], /MiB$/);
 });
 
+test('shares of time are percentages, and what no sample has is not shown', async () => {
+  const page = await open();
+  assert.deepEqual(await page.evaluate(() => [show(0.00182, 'seconds/s'), brief(0.5, 'seconds/s'), brief(0, 'seconds/s')]), ['0.182 %', '50 %', '0 %']);
+  await page.waitForFunction(() => rows.length > 1);
+  const shown = await page.evaluate(async () => {
+    const real = window.fetch;
+    window.fetch = async () => ({ ok: true, json: async () => {
+      const history = await (await real('history')).json();
+      history.rows.forEach((r) => { r[1] = null; });
+      return history;
+    } });
+    await start();
+    return charts.flatMap((c) => c.figures.map((f) => f.column));
+  });
+  assert.ok(shown.length > 4 && !shown.includes(1), `columns ${shown}`);
+  await page.waitForFunction(() => charts.flatMap((c) => c.figures.map((f) => f.column)).length > 4);
+});
+
 test('the drawing is not empty', async () => {
   const page = await open();
   await page.waitForFunction(() => rows.length > 3);
