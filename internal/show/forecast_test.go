@@ -34,12 +34,23 @@ func TestForecast(t *testing.T) {
 		{Name: "today", Setting: "GOGC=100", Key: a.Groups[0].Key, Bytes: 51 << 20, CPU: 2},
 		{Name: "fastest, <i>", Setting: "GOGC=400", Key: "other", Bytes: 120 << 20, CPU: 1.7},
 	}
-	var with, without bytes.Buffer
+	var with, without, roomy bytes.Buffer
 	if err := page.Write(&with, page.Run{Meta: text.Meta{Title: "tune"}, Search: plot.Search{Forecasts: forecasts, Named: named}}, a); err != nil {
 		t.Fatal(err)
 	}
 	if err := page.Write(&without, page.Run{Meta: text.Meta{Title: "tune"}}, a); err != nil {
 		t.Fatal(err)
+	}
+	for i := range forecasts { // as tune chooses limits
+		if f := &forecasts[i]; f.GC.LimitBytes > 0 {
+			f.GC.Percent = 800
+		}
+	}
+	if err := page.Write(&roomy, page.Run{Meta: text.Meta{Title: "tune"}, Search: plot.Search{Forecasts: forecasts}}, a); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(roomy.String(), `class="curve s6 dashed" d="M`); n != 1 || !strings.Contains(roomy.String(), "by GOMEMLIMIT, GOGC 800") {
+		t.Errorf("%d curves of limits that have GOGC=800, or no legend of one", n)
 	}
 	if strings.Contains(without.String(), "CPU time against memory") {
 		t.Error("a plot of predictions without any")

@@ -107,11 +107,25 @@ func Tradeoff(s *text.Section, id string, search Search) *Plot {
 	return p
 }
 
+// mostLimited has the GOGC that most of the settings with a limit have.
+func mostLimited(forecasts []Forecast) (most cell.GC) {
+	count := map[int]int{}
+	for _, f := range forecasts {
+		if f.GC.LimitBytes > 0 {
+			if count[f.GC.Percent]++; count[f.GC.Percent] > count[most.Percent] {
+				most = f.GC
+			}
+		}
+	}
+	return most
+}
+
 // predict adds the predictions to a plot's table, legend and caption, and returns
 // their curves: by GOGC first.
 func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 	percents, limits := forecastLine{class: "curve plain dashed"}, forecastLine{class: "curve s6 dashed"}
 	frontier := forecastLine{class: "curve plain"}
+	limited := mostLimited(forecasts)
 	for _, f := range forecasts {
 		best := "no"
 		if f.Best {
@@ -121,7 +135,7 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 		switch {
 		case f.GC.LimitBytes == 0:
 			percents.forecasts = append(percents.forecasts, f)
-		case f.GC.Percent < 0:
+		case f.GC.Percent == limited.Percent:
 			limits.forecasts = append(limits.forecasts, f)
 		}
 		row := []string{text.Clean(f.GC.String()), f.from(), best}
@@ -135,13 +149,13 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 		}
 		p.Table.Add(row...)
 	}
-	p.Caption += " Lines are the model, corrected by the runs; vertical bars are its 90 % intervals. Right: time " +
-		"against GOGC, with off at the right end. A figure that the model cannot tell is left out."
+	p.Caption += " Lines are the model, corrected by the runs; vertical bars are its 90 % intervals. The second panel " +
+		"has off at its right end. A figure that the model cannot tell is left out."
 	p.Legend = append(p.Legend, lineKey("curve plain dashed", "predicted, by GOGC"))
 	lines := []forecastLine{percents}
 	if len(limits.forecasts) > 0 {
 		lines = append(lines, limits)
-		p.Legend = append(p.Legend, lineKey(limits.class, "by GOMEMLIMIT, GOGC off"))
+		p.Legend = append(p.Legend, lineKey(limits.class, "by GOMEMLIMIT, GOGC "+limited.GOGC()))
 	}
 	if len(frontier.forecasts) > 0 {
 		lines = append(lines, frontier)
