@@ -4,6 +4,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // TestAnswerComesLast looks at a run before and after what it says is stored, with
@@ -29,6 +33,28 @@ func TestAnswerComesLast(t *testing.T) {
 			if status != 200 || !strings.Contains(body, want) {
 				t.Errorf("%s: status %d, no %q", address, status, want)
 			}
+		}
+	}
+}
+
+// TestPathsAreReadable: a run of a program names it as it was given.
+func TestPathsAreReadable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := testStore(t, path)
+	config := cell.Config{Workload: "exec", Command: []string{"./bin/prog", "a b"}, GC: cell.DefaultGC}
+	plan := []cell.Cell{{Config: config}, {Config: config, Index: 1, Order: 1, Block: 1}}
+	id, err := s.CreateRun(store.Run{Name: "tune", Created: time.Unix(1700000000, 0), Args: []string{"tune"}}, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(id, testRecord(plan[0]), nil); err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(t, Config{Store: path})
+	for _, address := range []string{"/run/1", "/run/1/cell/0", "/run/1/cell/1"} {
+		if _, body, _ := get(t, server, address); !strings.Contains(body, "exec/command=./bin/prog a b/gc=default") ||
+			strings.Contains(body, "%2F") {
+			t.Errorf("%s: a path with escapes, or none", address)
 		}
 	}
 }

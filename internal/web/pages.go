@@ -241,7 +241,7 @@ func cellLinks(run session.Run) (lines []configLine, more int) {
 		if !ok {
 			at = len(lines)
 			byKey[key] = at
-			lines = append(lines, configLine{Key: text.Clean(key)})
+			lines = append(lines, configLine{Key: text.Clean(cell.Readable(key))})
 		}
 		state := ""
 		if failed, measured := run.Failed[c.Index]; !measured {
@@ -292,7 +292,7 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 	if rec == nil {
 		f.Title = fmt.Sprintf("Cell %d of run %d", index, run.ID)
 		body.Resume = fmt.Sprintf("isobar lab run --resume %d", run.ID)
-		f.Report = &page.Page{Sheet: page.Sheet{Name: text.Clean(c.Key())}}
+		f.Report = &page.Page{Sheet: page.Sheet{Name: text.Clean(cell.Readable(c.Key()))}}
 		return f, nil
 	}
 	f.Report, err = page.NewCell(session.MetaOf(run), rec, v)

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,3 +197,11 @@ func (c Config) Factors() []string {
 var escaper = strings.NewReplacer("%", "%25", " ", "%20", "/", "%2F", "\t", "%09", "\n", "%0A")
 
 func escape(s string) string { return escaper.Replace(s) }
+
+// Readable is a key without escapes, for people.
+func Readable(key string) string {
+	if text, err := url.PathUnescape(key); err == nil { // else of an imported run
+		return text
+	}
+	return key
+}

@@ -69,6 +69,12 @@ func TestKey(t *testing.T) {
 	if got := c.Key(); got != want {
 		t.Errorf("Key() = %q, want %q", got, want)
 	}
+	if got, want := Readable(want), "market/input=a b/c%/pool=on/gc=tuned/gomaxprocs=2/collector=classic/twin=aa"; got != want {
+		t.Errorf("Readable = %q, want %q", got, want)
+	}
+	if got := Readable("100%"); got != "100%" {
+		t.Errorf("Readable of no key of ours = %q", got)
+	}
 	exec := Config{Workload: "exec", Command: []string{"go", "vet"}, GC: GC{Percent: 50}}
 	if got, want := exec.Key(), "exec/command=go%20vet/gc=50"; got != want {
 		t.Errorf("Key() = %q, want %q", got, want)

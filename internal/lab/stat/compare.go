@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 
@@ -174,11 +173,7 @@ func Unmatched(a, b *Analysis) (onlyA, onlyB []string) {
 	only := func(x, y *Analysis) (keys []string) {
 		for _, g := range x.Groups {
 			if find(y.Groups, g.Key) == nil {
-				key, err := url.PathUnescape(g.Key)
-				if err != nil { // of an imported run
-					key = g.Key
-				}
-				keys = append(keys, key)
+				keys = append(keys, cell.Readable(g.Key))
 			}
 		}
 		return keys
