@@ -34,6 +34,7 @@ func (se *Session) RunClaims(ctx context.Context, claims []*claim.Claim, size cl
 	if err != nil {
 		return err
 	}
+	begun = begun.Add(-session.before)
 	session.runner = runner.New(runner.Config{Log: se.Err})
 	experiments := experimentsOf(claims)
 	for pass := 1; len(experiments) > 0; pass++ {
@@ -141,6 +142,42 @@ type claimRuns struct {
 	// took, without the time to build.
 	passes map[claim.Experiment]int
 	took   map[claim.Experiment]time.Duration
+	// Of the calls that this one resumes: how long they measured, and the same by run.
+	before time.Duration
+	each   map[int64]time.Duration
+}
+
+// interruption is the least time between two cells in which nothing was measured.
+const interruption = time.Minute
+
+// measuring is how long cells that began then were measured, without interruptions.
+func measuring(starts []time.Time) (sum time.Duration) {
+	slices.SortFunc(starts, time.Time.Compare)
+	for i := 1; i < len(starts); i++ {
+		if step := starts[i].Sub(starts[i-1]); step < interruption {
+			sum += step
+		}
+	}
+	return sum
+}
+
+// readTimes reads how long the session was measured so far.
+func (c *claimRuns) readTimes(s *store.Store) error {
+	var all []time.Time
+	for _, id := range c.have {
+		records, err := s.Records(id)
+		if err != nil {
+			return err
+		}
+		var starts []time.Time
+		for _, rec := range records {
+			starts = append(starts, rec.Started)
+		}
+		all = append(all, starts...)
+		c.each[id] = measuring(starts)
+	}
+	c.before = measuring(all)
+	return nil
 }
 
 // quickTime is how long 'claims run --quick' takes. The time left after one
@@ -151,7 +188,7 @@ const quickTime = 11*time.Minute + 30*time.Second
 // that size.
 func newClaimRuns(s *store.Store, size claim.Size, resume bool) (*claimRuns, error) {
 	session := &claimRuns{size: size, seed: plan.NewSeed(), have: map[string]int64{}, passes: map[claim.Experiment]int{},
-		took: map[claim.Experiment]time.Duration{}}
+		took: map[claim.Experiment]time.Duration{}, each: map[int64]time.Duration{}}
 	if !resume {
 		return session, nil
 	}
@@ -177,7 +214,7 @@ func newClaimRuns(s *store.Store, size claim.Size, resume bool) (*claimRuns, err
 			session.have[r.Name] = r.ID
 		}
 	}
-	return session, nil
+	return session, session.readTimes(s)
 }
 
 // run returns the session's run of an experiment and the cells to measure. It
@@ -197,6 +234,7 @@ func (c *claimRuns) run(s *store.Store, d claim.Doubt) (int64, []cell.Cell, erro
 			return 0, nil, err
 		}
 		c.passes[e] = cells[len(cells)-1].Block/spec.Repetitions + 1
+		c.took[e] = c.each[id] / time.Duration(c.passes[e])
 		pending, err := s.Pending(id)
 		return id, pending, err
 	}

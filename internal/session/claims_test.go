@@ -99,3 +99,51 @@ func TestClaimOrder(t *testing.T) {
 		t.Errorf("full size: %v, want the two below the maximum of passes", got)
 	}
 }
+
+// TestResumedClaimsCountTheirTime resumes a call of a day ago that was interrupted for two hours.
+func TestResumedClaimsCountTheirTime(t *testing.T) {
+	s, err := store.Open(filepath.Join(t.TempDir(), "claims.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	claims, err := claim.Select(nil, []string{"000/force-beside-enable"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doubt := claim.Doubt{Experiment: claims[0].Experiment, Claims: claims}
+	session, err := newClaimRuns(s, claim.Quick, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, cells, err := session.run(s, doubt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const step = 30 * time.Second
+	measured := step * time.Duration(len(cells)-2)
+	start := time.Now().Add(-24 * time.Hour)
+	for i, c := range cells {
+		at := start.Add(time.Duration(i) * step)
+		if i == len(cells)-1 { // after an interruption
+			at = start.Add(2 * time.Hour)
+		}
+		if err := s.Append(id, &cell.Record{Cell: c, Started: at}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resumed, err := newClaimRuns(s, claim.Quick, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, pending, err := resumed.run(s, doubt); err != nil || len(pending) > 0 {
+		t.Fatalf("%d cells pending, %v", len(pending), err)
+	}
+	took := resumed.took[doubt.Experiment]
+	if (resumed.before-measured).Abs() > time.Second || (took-measured).Abs() > time.Second {
+		t.Errorf("measured for %v before, the experiment for %v, want %v", resumed.before, took, measured)
+	}
+	if next := resumed.next([]claim.Doubt{doubt}, time.Now().Add(measured/2-quickTime)); len(next) > 0 {
+		t.Errorf("an experiment of %v in the %v that are left", measured, measured/2)
+	}
+}
