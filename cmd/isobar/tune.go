@@ -47,9 +47,10 @@ Today's setting comes from the environment, from --current, or from a running pr
   isobar tune --json -- ./batch > settings.json
   isobar tune --check settings.json --gate 5%     in CI: exit status 3 when the gain is gone
 
-The program gets an empty standard input; tune reads its standard output for figures
-and discards it. It must do the same work each time and end by itself. A server is
-started again for each run, loaded once it answers, and stopped with SIGTERM.`,
+The program gets an empty standard input, unless it is sh -c 'COMMAND <FILE'; tune
+reads its standard output for figures and discards it. It must do the same work each
+time and end by itself. A server is started again for each run, loaded once it answers,
+and stopped with SIGTERM.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("budget") {
 				o.attach.budget = o.budget

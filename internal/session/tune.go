@@ -232,7 +232,8 @@ func (l *TuneLog) Failed(err error) error {
 	case failure != nil && failure.Kind == cell.FailTimeout && !l.served:
 		err = fmt.Errorf("%w; tune needs a command that ends by itself; for a server give --url or --load", err)
 	case failure != nil && failure.Kind != cell.FailMemory && !l.served:
-		err = fmt.Errorf("%w (it runs with an empty standard input; tune needs a command that succeeds each time)", err)
+		err = fmt.Errorf("%w (it runs with an empty standard input, which sh -c 'COMMAND <FILE' fills; tune needs a command "+
+			"that succeeds each time)", err)
 	case errors.Is(err, tune.ErrShort):
 		return err
 	}

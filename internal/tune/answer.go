@@ -119,6 +119,10 @@ func (r *Answer) Sentence() string {
 		}
 		says := fmt.Sprintf("set %s%s: %s; %s against %s", settingText(r.Applied()), variantText(r.Variant),
 			strings.Join(parts, ", "), sure+c.rests(objective), settingText(r.Base))
+		if bound, kept := strings.CutPrefix(r.Reason, keepsBound); kept {
+			bound, _, _ = strings.Cut(bound, "; ")
+			says += "; it keeps the bound that today's setting breaks: " + bound
+		}
 		if r.GuardBytes > 0 {
 			says += "; the limit is a guard above what the runs took, for when live data grows"
 		}

@@ -364,6 +364,9 @@ func (t *tuning) decide(records [][]*cell.Record) error {
 	return nil
 }
 
+// keepsBound begins the reason of a choice that is recommended whatever it costs.
+const keepsBound = "it keeps the bound that the baseline breaks: "
+
 // bound corrects the outcome for bounds on memory and latency: a setting that breaks one
 // is not recommended, and one that keeps what the baseline breaks is.
 func (t *tuning) bound(base, tuned []*cell.Record, top *Choice) error {
@@ -378,8 +381,7 @@ func (t *tuning) bound(base, tuned []*cell.Record, top *Choice) error {
 	case is != "" && top.Outcome == Recommended:
 		top.Outcome, top.Reason = Inconclusive, "in fresh runs the setting breaks a bound: "+is
 	case is == "" && was != "" && len(tuned) > 0:
-		top.Outcome, top.Reason = Recommended, "it keeps the bound that the baseline breaks: "+was+"; "+
-			top.Reason
+		top.Outcome, top.Reason = Recommended, keepsBound+was+"; "+top.Reason
 	}
 	t.answer.Outcome, t.answer.Reason = top.Outcome, top.Reason
 	return nil

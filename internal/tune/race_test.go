@@ -104,6 +104,9 @@ func TestBoundOfMemory(t *testing.T) {
 	if r.Outcome != Recommended || r.Choices[0].PeakBytes.Mid > 85*mib || !strings.Contains(r.Reason, "the bound that the baseline breaks") {
 		t.Errorf("%s (%s): %s, %+v", r.Outcome, r.Reason, r.Setting.GC, r.Choices)
 	}
+	if !strings.Contains(r.Headline, "; it keeps the bound that today's setting breaks: peak memory ") || !strings.Contains(r.Headline, " MiB, 85 MiB allowed") {
+		t.Errorf("the headline does not say why: %s", r.Headline)
+	}
 	for _, c := range r.Choices {
 		if limit := c.Setting.GC.LimitBytes; limit > 0 && float64(limit) < leastMargin*float64(r.CliffBytes) {
 			t.Errorf("%s: a limit of %d MiB beside a cliff of %d", c.Name, limit/mib, r.CliffBytes/mib)

@@ -144,7 +144,7 @@ type Runner func(c cell.Config, block int) (*cell.Record, error)
 
 // ErrShort says that a run is too short to be told apart from its start-up.
 var ErrShort = errors.New("tune: a run takes less than 50 ms, or less than 20 ms of CPU time: starting it outweighs " +
-	"what settings change; tune a command that does more (its standard input is empty)")
+	"what settings change; tune a command that does more (its standard input is empty: sh -c 'COMMAND <FILE' fills it)")
 
 // leastWall and leastCPU are the seconds of the shortest run worth tuning.
 const leastWall, leastCPU = 0.05, 0.02
