@@ -82,8 +82,8 @@ func cellFacts(rec *cell.Record) []Fact {
 		twin = "the second copy of the baseline, for the noise floor"
 	}
 	return present([]Fact{
-		{"Configuration", text.Clean(cell.Readable(rec.Cell.Key()))}, {"Repetition", strconv.Itoa(rec.Cell.Block + 1)}, {"Twin", twin},
-		{"Seed", strconv.FormatUint(rec.Cell.Seed, 10)},
+		{"Configuration", text.Clean(cell.Readable(rec.Cell.Key()))},
+		{"Repetition", strconv.Itoa(rec.Cell.Block + 1)}, {"Twin", twin}, {"Seed", strconv.FormatUint(rec.Cell.Seed, 10)},
 		{"Measured", at}, {"Outcome", outcome},
 		{"Built with", text.Clean(strings.TrimSpace(rec.GoVersion + " " + rec.Experiments))},
 		{"Checksum", text.Clean(rec.Check)},
