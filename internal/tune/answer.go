@@ -151,7 +151,12 @@ func (r *Answer) open(c *Choice) string {
 	objective := r.Objective.costName(isServed(r.Base))
 	gained, best := r.gained(c.Cost)
 	says := fmt.Sprintf("%s: %s by %s; up to %s; ", settingText(c.Setting), gained, c.rests(objective), best)
-	if rounds := c.decisive(r.Tolerance, c.gain(objective).Pairs); rounds <= manyRounds {
+	pairs := c.gain(objective).Pairs
+	rounds := c.decisive(r.Tolerance, pairs)
+	if rounds <= pairs { // the interval is narrow enough: ranks or equal runs leave the doubt
+		rounds = 2 * pairs
+	}
+	if rounds <= manyRounds {
 		says += fmt.Sprintf("about --rounds %d may tell", rounds)
 	} else {
 		says += fmt.Sprintf("it would take more than --rounds %d", manyRounds)

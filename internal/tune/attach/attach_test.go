@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -133,6 +134,20 @@ func TestRunFindsWhatIsBest(t *testing.T) {
 
 // TestGuardOfAttached: a GOGC above today's comes with a limit above what its blocks took,
 // and the first line sets both.
+// TestJudgeNamesWhatIsSaved: what saves memory, and may cost CPU time, is not the fastest.
+func TestJudgeNamesWhatIsSaved(t *testing.T) {
+	u := &tuning{Config: Config{Tolerance: 0.02}}
+	cpu := stat.Comparison{Ratio: 1.07, Lo: 0.98, Hi: 1.15, Verdict: stat.NoDifference}
+	for want, memory := range map[string]stat.Comparison{
+		tune.LeastMemory: {Ratio: 0.89, Lo: 0.85, Hi: 0.9, Verdict: stat.Better},
+		tune.Fastest:     {Ratio: 1.01, Lo: 0.99, Hi: 1.03, Verdict: stat.NoDifference},
+	} {
+		if outcome, name, reason := u.judge(tune.Choice{}, cpu, memory); outcome != tune.Inconclusive || name != want {
+			t.Errorf("%s, %s: %s; want %s", outcome, name, reason, want)
+		}
+	}
+}
+
 func TestGuardOfAttached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()

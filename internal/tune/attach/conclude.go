@@ -99,6 +99,8 @@ func (t *tuning) judge(c tune.Choice, cpu, memory stat.Comparison) (outcome, nam
 		return tune.Recommended, tune.LeastMemory, memory.Reason
 	case memory.Verdict == stat.Better && cpu.Lo > 1+t.Tolerance, cpu.Verdict == stat.Worse:
 		return tune.DefaultGood, tune.LeastMemory, "it costs CPU time: " + cpu.Reason
+	case memory.Verdict == stat.Better:
+		return tune.Inconclusive, tune.LeastMemory, "it saves memory, but may cost CPU time: " + cpu.Reason
 	}
 	return tune.Inconclusive, tune.Fastest, tune.Open + cpu.Reason
 }
