@@ -80,7 +80,10 @@ func hasWords[T any]() bool {
 // reached the cache (BenchmarkInsertRemove in bench/slab).
 //
 // hasWords[T]() holds, so the size is a multiple of 8 and words are aligned. T
-// holds no pointers.
+// holds no pointers. Builds that check pointers, as with -asan, would let v escape
+// to the heap for it.
+//
+//go:nocheckptr
 func (s *slot[T]) setWords(v *T) {
 	to, from := unsafe.Pointer(&s.value), unsafe.Pointer(v)
 	for off := uintptr(0); off < unsafe.Sizeof(*v); off += 8 {
