@@ -132,8 +132,6 @@ func TestRunFindsWhatIsBest(t *testing.T) {
 	})
 }
 
-// TestGuardOfAttached: a GOGC above today's comes with a limit above what its blocks took,
-// and the first line sets both.
 // TestJudgeNamesWhatIsSaved: what saves memory, and may cost CPU time, is not the fastest.
 func TestJudgeNamesWhatIsSaved(t *testing.T) {
 	u := &tuning{Config: Config{Tolerance: 0.02}}
@@ -148,6 +146,8 @@ func TestJudgeNamesWhatIsSaved(t *testing.T) {
 	}
 }
 
+// TestGuardOfAttached: a GOGC above today's comes with a limit above what its blocks took,
+// and the first line sets both.
 func TestGuardOfAttached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
