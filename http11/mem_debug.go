@@ -137,6 +137,8 @@ func (t *placeTable) began(r *region) { t.note(r, 0) }
 func (t *placeTable) ended(r *region) { t.note(r, 1) }
 
 func (t *placeTable) note(r *region, i int) {
+	var place [4]uintptr
+	runtime.Callers(4, place[:])
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.of == nil {
@@ -147,19 +149,21 @@ func (t *placeTable) note(r *region, i int) {
 		p = new([2][4]uintptr)
 		t.of[r] = p
 	}
-	p[i] = [4]uintptr{}
-	runtime.Callers(4, p[i][:])
+	p[i] = place
 }
 
-// describe says where r was acquired and where its last request ended.
+// describe says where r was acquired and where its last request ended. It reads
+// symbols without the lock, which each request takes twice.
 func (t *placeTable) describe(r *region) string {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	p := t.of[r]
 	if p == nil {
+		t.mu.Unlock()
 		return ""
 	}
-	return "\nacquired by\n" + callers(p[0][:]) + "ended by\n" + callers(p[1][:])
+	at := *p
+	t.mu.Unlock()
+	return "\nacquired by\n" + callers(at[0][:]) + "ended by\n" + callers(at[1][:])
 }
 
 func callers(pcs []uintptr) string {
