@@ -22,8 +22,8 @@ const (
 
 // try lays the fix of each finding that weighs over the module, alone, and counts what the benchmarks that
 // run it allocate. What saves nothing there, or breaks a test, is no remedy, and its finding goes; what nothing
-// can measure stays a candidate. It is a short form of Verify: the tests are those of the package, without the
-// race detector.
+// can measure stays a candidate. It is a short form of Verify: the tests are those of the package, with the
+// race detector for memory that is kept.
 func (r *Result) try(ctx context.Context, c Config) {
 	if !c.Try {
 		return
