@@ -11,20 +11,26 @@ import (
 	"github.com/isobar-go/isobar/internal/study/claim"
 )
 
-// TestClaimPasses holds that each pass adds repetitions to the one run of an
-// experiment, and that a resumed session knows how many passes there were.
-func TestClaimPasses(t *testing.T) {
+// oneClaim returns an empty store and a claim to measure into it.
+func oneClaim(t *testing.T) (*store.Store, claim.Doubt) {
+	t.Helper()
 	s, err := store.Open(filepath.Join(t.TempDir(), "claims.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() { s.Close() })
 	claims, err := claim.Select(nil, []string{"000/force-beside-enable"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := claims[0].Experiment
-	doubt := claim.Doubt{Experiment: e, Claims: claims}
+	return s, claim.Doubt{Experiment: claims[0].Experiment, Claims: claims}
+}
+
+// TestClaimPasses holds that each pass adds repetitions to the one run of an
+// experiment, and that a resumed session knows how many passes there were.
+func TestClaimPasses(t *testing.T) {
+	s, doubt := oneClaim(t)
+	e := doubt.Experiment
 	session, err := newClaimRuns(s, claim.Quick, false)
 	if err != nil {
 		t.Fatal(err)
@@ -102,16 +108,7 @@ func TestClaimOrder(t *testing.T) {
 
 // TestResumedClaimsCountTheirTime resumes a call of a day ago that was interrupted for two hours.
 func TestResumedClaimsCountTheirTime(t *testing.T) {
-	s, err := store.Open(filepath.Join(t.TempDir(), "claims.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	claims, err := claim.Select(nil, []string{"000/force-beside-enable"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	doubt := claim.Doubt{Experiment: claims[0].Experiment, Claims: claims}
+	s, doubt := oneClaim(t)
 	session, err := newClaimRuns(s, claim.Quick, false)
 	if err != nil {
 		t.Fatal(err)
