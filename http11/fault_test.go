@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -194,7 +193,7 @@ func TestSlowloris(t *testing.T) {
 // leave nothing behind, and the handler sees an error.
 func TestResets(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
-		before := runtime.NumGoroutine()
+		before := goroutines()
 		var bodies, writes atomic.Int64
 		s := &Server{Memory: m, Handler: HandlerFunc(func(c *Context) {
 			if c.Method().Equal("POST") {
@@ -233,7 +232,7 @@ func TestResets(t *testing.T) {
 		if st := s.Stats(); st.Memory.InUse != 0 || st.Memory.Requests != 0 {
 			t.Errorf("left in use: %+v", st.Memory)
 		}
-		waitFor(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before+kept(s) })
+		waitFor(t, "the goroutines' end", func() bool { return goroutines() <= before+kept(s) })
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime"
 	"testing"
 	"time"
 )
@@ -33,12 +32,12 @@ func TestFloodOfUploads(t *testing.T) {
 			conns[i] = nc
 			nc.SetDeadline(time.Now().Add(20 * time.Second))
 			fmt.Fprintf(nc, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n%010000d", 0)
-			if n := runtime.NumGoroutine(); n > bound {
+			if n := goroutines(); n > bound {
 				t.Fatalf("%d goroutines with %d uploads, %d before: want at most %d", n, i+1, before, bound)
 			}
 		}
 		waitFor(t, "the refusals", func() bool { return s.Stats().Refused == flood })
-		if n := runtime.NumGoroutine(); n > bound {
+		if n := goroutines(); n > bound {
 			t.Errorf("%d goroutines with %d uploads, %d before: want at most %d", n, flood, before, bound)
 		}
 		answered := 0

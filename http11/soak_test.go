@@ -148,7 +148,7 @@ func residentBytes() int64 {
 func TestSoak(t *testing.T) {
 	long := soakTime(t)
 	each(t, func(t *testing.T, m Memory) {
-		before := runtime.NumGoroutine()
+		before := goroutines()
 		s := &Server{Memory: m, Handler: HandlerFunc(soakHandler), OnPanic: func(Request, any, []byte) {}, ReadHeaderTimeout: time.Second}
 		addr := serve(t, s)
 		rounds, stages := 3, 2
@@ -189,7 +189,7 @@ func TestSoak(t *testing.T) {
 				t.Logf("goroutines, %d at first:\n%s", before, allStacks())
 			}
 		})
-		waitFor(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before+kept(s) })
+		waitFor(t, "the goroutines' end", func() bool { return goroutines() <= before+kept(s) })
 		if long > 0 {
 			if err := flat(resident); err != nil {
 				t.Error(err)
