@@ -16,7 +16,8 @@ const (
 	// twice is how much of the baseline's memory the fastest choice may take where
 	// no bound is given.
 	twice = 2.0
-	// leastMargin is how far a memory limit must be above the cliff.
+	// leastMargin is how far a memory limit must be above the cliff, unless a bound on memory asks
+	// for less.
 	leastMargin = 1.15
 	// roomy is the GOGC that goes with a limit, at least, and in times today's: twice
 	// today's memory is never out of its reach.
@@ -25,6 +26,10 @@ const (
 	// which share memory is less.
 	sameMemory, lessMemory = 1.02, 0.95
 )
+
+// boundShares are the limits to try, as shares of the memory that the user allows: what a
+// process occupies is about its limit, so that coarse steps would leave much of it unused.
+var boundShares = []float64{1, 31. / 32, 15. / 16, 7. / 8}
 
 // A Candidate is a setting in a race of measured rounds.
 type Candidate struct {
@@ -53,7 +58,13 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 	}
 	out = append(out, t.Base.GC)
 	most := cmp.Or(t.MaxPeakBytes, twice*m.needs(t.Base.GC))
-	for _, limit := range limits(m.Cliff(), min(m.roof(), int64(1.2*most))) {
+	sizes := limits(m.Cliff(), t.clearance(), min(m.roof(), int64(1.2*most)))
+	for _, share := range boundShares {
+		if limit := int64(share*t.MaxPeakBytes) / mib * mib; limit >= m.Cliff() {
+			sizes = append(sizes, limit)
+		}
+	}
+	for _, limit := range sizes {
 		out = append(out, setting(t.roomy(), limit))
 	}
 	slices.SortStableFunc(out, func(a, b cell.GC) int {
@@ -71,19 +82,29 @@ func (t *tuning) roomy() int {
 	return max(roomy, roomier*t.Base.GC.Percent)
 }
 
+// clearance is how many times the cliff a memory limit is at least.
+func (t *tuning) clearance() float64 {
+	if t.MaxPeakBytes > 0 {
+		return 1
+	}
+	return leastMargin
+}
+
 // allowed reports whether a setting keeps to the memory that the user allows, or takes at
-// most twice what today's needs.
-func (t *tuning) allowed(p *Prediction) bool {
+// most twice what today's needs. Runs decide about a bound: a setting runs where it is
+// expected to keep it, and is chosen where its runs do, with room for a share of what they
+// scatter by.
+func (t *tuning) allowed(p *Prediction, room float64) bool {
 	peak := p.PeakBytes
-	switch { // with room for an error of the prediction
+	switch {
 	case t.MemoryBytes > 0 && peak.Mid > 0.8*float64(t.MemoryBytes):
 		return false
 	case t.MaxPeakBytes == 0:
 		return p.needs <= twice && p.memory <= 0.95*twice
 	case p.Measured == nil:
-		return peak.Mid > 0 && peak.Hi <= t.MaxPeakBytes
+		room = 0
 	}
-	return peak.Mid <= t.MaxPeakBytes
+	return peak.Mid > 0 && peak.Mid+room*(peak.Hi-peak.Mid) <= t.MaxPeakBytes
 }
 
 // expect is what a setting does, and how that compares with the baseline: what shifts
@@ -108,14 +129,16 @@ func (t *tuning) usable(p *Prediction, cliff int64) bool {
 	switch {
 	case gc.Percent < 0 && gc.LimitBytes == 0, slices.Contains(t.failed, gc):
 		return false
-	case gc.LimitBytes > 0 && float64(gc.LimitBytes) < leastMargin*float64(cliff):
+	case gc.LimitBytes > 0 && float64(gc.LimitBytes) < t.clearance()*float64(cliff):
 		return false
 	}
 	return p.runs()
 }
 
-// runs reports whether the program is expected to run well enough to compare it.
-func (p *Prediction) runs() bool { return !p.crawls && p.cost.Mid > 0 && p.cpu.Mid > 0 }
+// runs reports whether the program ran, or is expected to run well enough to compare it.
+func (p *Prediction) runs() bool {
+	return (!p.crawls || p.Measured != nil) && p.cost.Mid > 0 && p.cpu.Mid > 0
+}
 
 // pick chooses a setting for each name. The first is for the objective.
 //
@@ -125,11 +148,16 @@ func (p *Prediction) runs() bool { return !p.crawls && p.cost.Mid > 0 && p.cpu.M
 func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	cliff := m.Cliff()
 	var usable []Prediction
-	for _, p := range all {
-		// Without a limit GOGC is not raised: a limit takes the same memory, and bounds it.
-		raised := p.GC.LimitBytes == 0 && percent(p.GC) > percent(t.Base.GC) && len(t.Settings) == 0
-		if t.usable(&p, cliff) && t.allowed(&p) && p.GC != t.Base.GC && !raised {
-			usable = append(usable, p)
+	for _, room := range []float64{0.5, 0} {
+		for _, p := range all {
+			// Without a limit GOGC is not raised: a limit takes the same memory, and bounds it.
+			raised := p.GC.LimitBytes == 0 && percent(p.GC) > percent(t.Base.GC) && len(t.Settings) == 0
+			if t.usable(&p, cliff) && t.allowed(&p, room) && p.GC != t.Base.GC && !raised {
+				usable = append(usable, p)
+			}
+		}
+		if len(usable) > 0 {
+			break
 		}
 	}
 	cost := func(p *Prediction) float64 { return p.cost.Mid }
@@ -300,6 +328,15 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 			return p.GC, true
 		}
 	}
+	if len(e.picks) == 0 && t.MaxPeakBytes > 0 { // what takes least shows whether any setting keeps the bound
+		memory := func(p *Prediction) float64 { return p.memory }
+		p := least(e.all, memory, func(p *Prediction) bool {
+			return !slices.Contains(t.failed, p.GC) && (p.GC.LimitBytes == 0 || p.runs())
+		})
+		if p != nil && p.Measured == nil {
+			return p.GC, true
+		}
+	}
 	if len(pilots) < 3 { // a third run, where the choice is settled: what collections cost
 		if gc, ok := t.costly(e); ok {
 			return gc, true
@@ -328,7 +365,7 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 			order = func(p *Prediction) float64 { return p.memory }
 		}
 		if p := least(e.all, order, func(p *Prediction) bool {
-			return p.runs() && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && t.allowed(p)
+			return p.runs() && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && t.allowed(p, 0)
 		}); p != nil {
 			return p.GC
 		}

@@ -25,12 +25,12 @@ func steps(from, to int64) (out []int64) {
 	return out
 }
 
-// limits are the steps from a little above the cliff to the first above the roof.
-func limits(cliff, roof int64) []int64 {
+// limits are the steps from so many times the cliff to the first above the roof.
+func limits(cliff int64, clearance float64, roof int64) []int64 {
 	if cliff <= 0 || cliff >= roof {
 		return nil
 	}
-	return steps(int64(leastMargin*float64(cliff)), roof)
+	return steps(int64(clearance*float64(cliff)), roof)
 }
 
 // roundUp rounds a size up to a step.

@@ -12,7 +12,7 @@ import (
 
 func TestLimits(t *testing.T) {
 	const cliff, roof = 40 * mib, 1000 * mib
-	got := limits(cliff, roof)
+	got := limits(cliff, leastMargin, roof)
 	for i, limit := range got {
 		if float64(limit) < leastMargin*cliff || i > 0 && limit <= got[i-1] {
 			t.Errorf("limit %d is %d MiB", i, limit/mib)
@@ -21,13 +21,13 @@ func TestLimits(t *testing.T) {
 	if last := got[len(got)-1]; last < roof || last > 2*roof {
 		t.Errorf("limits end at %d MiB, want the first beyond %d", last/mib, roof/mib)
 	}
-	if got := limits(0, roof); len(got) > 0 {
+	if got := limits(0, leastMargin, roof); len(got) > 0 {
 		t.Errorf("limits without a cliff: %v", got)
 	}
-	if got := limits(roof, cliff); len(got) > 0 {
+	if got := limits(roof, leastMargin, cliff); len(got) > 0 {
 		t.Errorf("limits above the roof: %v", got)
 	}
-	if got := limits(1, 1<<62); len(got) > 200 {
+	if got := limits(1, leastMargin, 1<<62); len(got) > 200 {
 		t.Errorf("%d limits", len(got))
 	}
 }

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -229,7 +230,10 @@ func (t *tuning) leave(e explored) {
 	case a.Reason != "":
 		a.Reason += "; nor do they exclude it: --rounds"
 	case given > 0 && e.model.Expect(t.Base.GC).PeakBytes.Mid > given:
-		a.Reason = "no setting keeps within the memory allowed: allow more, or reduce what is live"
+		all := measuredOf(t.pilots)
+		p := slices.MinFunc(all, func(a, b Measured) int { return cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid) })
+		a.Reason = fmt.Sprintf("no setting keeps within the memory allowed: the least was %s, with %s: allow more, or "+
+			"reduce what is live", bytesText(p.PeakBytes.Mid), settingText(t.with(p.GC)))
 	default:
 		a.Reason = fmt.Sprintf("after %d runs no other setting is expected to run well in the memory allowed, so none was "+
 			"compared: allow more (--max-rss; without it, twice today's), or name candidates (--gogc)", a.Runs)
@@ -378,7 +382,7 @@ func (t *tuning) bound(base, tuned []*cell.Record, top *Choice) error {
 	switch {
 	case err != nil:
 		return err
-	case is != "" && top.Outcome == Recommended:
+	case is != "" && (top.Outcome == Recommended || was != ""):
 		top.Outcome, top.Reason = Inconclusive, "in fresh runs the setting breaks a bound: "+is
 	case is == "" && was != "" && len(tuned) > 0:
 		top.Outcome, top.Reason = Recommended, keepsBound+was+"; "+top.Reason

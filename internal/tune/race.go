@@ -67,7 +67,7 @@ func (t *tuning) racers(e explored, runs int) []*racer {
 	for _, p := range e.all {
 		// A limit helps only where memory is bounded; elsewhere GOGC does the same.
 		limited := p.GC.LimitBytes > 0 && len(t.Settings) == 0 && t.MaxPeakBytes == 0
-		if p.GC != t.Base.GC && !limited && t.usable(&p, cliff) && t.allowed(&p) {
+		if p.GC != t.Base.GC && !limited && t.usable(&p, cliff) && t.allowed(&p, 0.5) {
 			feasible = append(feasible, p)
 		}
 	}
@@ -163,7 +163,7 @@ func (t *tuning) eliminate(racers []*racer) {
 			r.out = fmt.Sprintf("its p99 of %v is above the %v allowed", seconds(median(r.p99s)), t.MaxP99)
 		}
 	}
-	for _, r := range racers[1:] {
+	for _, r := range racers {
 		if r.out == "" {
 			r.out = t.overMemory(median(r.peaks), median(racers[0].peaks))
 		}
@@ -220,8 +220,11 @@ func (t *tuning) choose(racers []*racer) (cell.Config, Prediction) {
 	}
 	if chosen == nil {
 		t.answer.Outcome = Inconclusive
-		t.answer.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: today's is %v", t.MaxP99,
-			seconds(median(racers[0].p99s)))
+		t.answer.Reason = "no setting keeps within the memory allowed; today's: " + racers[0].out
+		if t.MaxP99 > 0 {
+			t.answer.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: today's is %v", t.MaxP99,
+				seconds(median(racers[0].p99s)))
+		}
 		return t.Base, Prediction{}
 	}
 	t.answer.Reason = fmt.Sprintf("of %d settings in interleaved rounds none that keeps within the memory allowed costs "+

@@ -175,6 +175,20 @@ func TestRaceHoldsTwice(t *testing.T) {
 	}
 }
 
+// TestRaceHoldsBound: where today's setting breaks the bound on memory, what keeps it wins the
+// race although it gains nothing.
+func TestRaceHoldsBound(t *testing.T) {
+	same := func(cell.GC) float64 { return 1e6 }
+	r := raced(t, "max:req/s", 0.02, same, func(c *Config) { c.MaxPeakBytes = 85 * mib }) // today's takes 106
+	if r.Outcome != Recommended || !strings.Contains(r.Reason, keepsBound) {
+		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+	r = raced(t, "max:req/s", 0.02, same, func(c *Config) { c.MaxPeakBytes = 20 * mib })
+	if r.Outcome != Inconclusive || !strings.Contains(r.Reason, "no setting keeps within the memory allowed") {
+		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+}
+
 func TestObjective(t *testing.T) {
 	for s, want := range map[string]bool{"wall": true, "p99.9": true, "ns/op": true, "min:a.b": true, "max:rate": true, "min:": false, "speed": false, "p95": false, "avg:x": false, "": false} {
 		if _, err := ParseObjective(s); (err == nil) != want {
