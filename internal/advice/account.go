@@ -61,7 +61,7 @@ type Explained struct {
 	// such objects without pointers share.
 	Shared int64 `json:"shared_by_bytes,omitempty"`
 
-	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the compiler's deciding step
+	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the steps without which the compiler leaves it on the stack
 	Lifetime string `json:"lifetime"`                   // how long it lives, and who keeps it
 	Measured int    `json:"measured_objects,omitempty"` // that were seen to live so; 0 where the code alone tells it
 	Open     bool   `json:"open"`                       // the lifetime is not proved: it says what decides it, and where
@@ -70,7 +70,7 @@ type Explained struct {
 
 	Verdict Verdict  `json:"verdict"`
 	Remedy  string   `json:"remedy"`            // what to do, or where to look
-	Decides string   `json:"decides,omitempty"` // FILE:LINE of the code that decides it
+	Decides string   `json:"decides,omitempty"` // FILE:LINE of the code that decides it; of several, by commas
 	Fix     bool     `json:"fix"`               // a finding at this line can fix it
 	Tried   []Figure `json:"tried,omitempty"`   // what the benchmarks that make it allocate with the fix, and without
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,12 +15,40 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// flows gives the sites the step that takes them to the heap, as the compiler has it: it compiles
-// the packages of the heaviest ones again. What does not build stays without, and that of which
-// the compiler says different things: of several expressions that are spelled alike, or of
-// several functions that the code is inlined into and that make much of it.
+// inlinable is the code of facts about functions that may be inlined.
+const inlinable = "canInlineFunction"
+
+// escaping reports whether a fact is about what goes to the heap.
+func escaping(f *Fact) bool { return strings.HasPrefix(f.Code, "escape") }
+
+// escapes are what the compiler says of places, whose files go by their names and directories.
+type escapes map[place][]*Fact
+
+// escapes compiles packages. Lang are flags of the compiler, args those of the go command with the packages.
+func (x *explainer) escapes(lang string, args ...string) (escapes, error) {
+	dir, err := compiled(x.ctx, x.dir, lang, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	all, err := facts(dir, func(f *Fact) bool {
+		return f.Message != "" && (escaping(f) || f.Code == "leak" || f.Code == inlinable)
+	})
+	said := escapes{}
+	for i := range all {
+		at := all[i].at(-1)
+		at.file = below(at.file)
+		said[at] = append(said[at], &all[i])
+	}
+	return said, err
+}
+
+// flows gives the sites the steps that take them to the heap, as the compiler has it: it compiles the packages of the
+// heaviest ones again. What does not build stays without, and that of which the compiler says different things: of
+// several expressions that are spelled alike, or of several functions that the code is inlined into and that make much
+// of it. The compiler names one way to the heap of each; without it, it names the next.
 func (x *explainer) flows(sites []Explained) {
-	const most = 100 // sites
+	const most, proofs, long = 100, 40, 30 * time.Second // sites; compilations, and how long they take
 	sites = sites[:min(most, len(sites))]
 	var pkgs []string
 	for _, e := range sites {
@@ -30,82 +59,110 @@ func (x *explainer) flows(sites []Explained) {
 	if len(pkgs) == 0 {
 		return
 	}
-	dir, err := compiled(x.ctx, x.dir, pkgs...)
+	said, err := x.escapes("", pkgs...)
 	if err != nil {
 		return
 	}
-	defer os.RemoveAll(dir)
-	all, _ := facts(dir, func(f *Fact) bool {
-		return f.Message != "" && (strings.HasPrefix(f.Code, "escape") || f.Code == "leak")
-	})
-	said := map[place][]*Fact{}
-	for i := range all {
-		at := all[i].at(-1)
-		at.file = below(at.file)
-		said[at] = append(said[at], &all[i])
-	}
+	p := &prover{x: x, said: map[string]escapes{}, left: proofs, by: time.Now().Add(long)}
 	for i := range sites { // what append needs is on the heap because it grows
-		if e := &sites[i]; e.Callee == "" && e.Kind != life.Append.String() {
-			x.flow(e, said)
+		e := &sites[i]
+		if e.Callee != "" || e.Kind == life.Append.String() {
+			continue
+		}
+		var all []way
+		first, made := x.way(e, said)
+		proven := !e.inlined && !slices.ContainsFunc(said[x.own(e)], escaping)
+		if first.text != "" {
+			all, proven = p.ways(e, first, made)
+		}
+		if e.unsized() && (proven || len(all) > 0) {
+			size := way{e.What + " " + unsized, place{absolute(x.base, e.File), e.Line}}
+			all = append(slices.DeleteFunc(all, func(w way) bool { return strings.HasSuffix(w.text, unsized) }), size)
+		}
+		if len(all) > 0 {
+			x.flow(e, all, proven)
 		}
 	}
 }
 
-// flow gives a site its step, and the place that decides where that is another one.
-func (x *explainer) flow(e *Explained, said map[place][]*Fact) {
-	own := place{absolute(x.base, e.File), e.Line}
-	type step struct {
-		text string
-		at   place
-	}
-	weights, all := map[step]int64{}, int64(0)
-	for _, f := range said[place{below(own.file), e.Line}] {
-		if f.Code == "leak" || !named(e.What, shortened(f.Message)) || f.inlined() != e.inlined {
+// unsized ends what the compiler says of memory whose size is not a constant. It says so of large elements only, though
+// it keeps no more than 32 bytes of any on the stack.
+const unsized = "(non-constant size)"
+
+// unsized reports whether most of what a site makes would be on the heap for its size alone.
+func (e *Explained) unsized() bool {
+	const most = 32
+	late := []string{life.Make.String(), life.Convert.String(), life.Concat.String()}
+	return e.object == 0 && e.Size > most && slices.Contains(late, e.Kind)
+}
+
+// own is the place of a site as escapes have it.
+func (x *explainer) own(e *Explained) place { return place{below(absolute(x.base, e.File)), e.Line} }
+
+// way is the one of a site to the heap, the zero way where the compiler says several, and the weight of
+// what the compiler says of it.
+func (x *explainer) way(e *Explained, said escapes) (it way, all int64) {
+	weights := map[way]int64{}
+	for _, f := range said[x.own(e)] {
+		if !escaping(f) || !named(e.What, shortened(f.Message)) || f.inlined() != e.inlined {
 			continue
 		}
 		weight := int64(1)
 		if e.inlined {
 			weight = e.cause.through(f.outer())
 		}
-		text, at := x.leaked(f, said)
-		weights[step{text, at}] += weight
+		weights[x.leaked(f, said)] += weight
 		all += weight
 	}
 	const most = 0.95
-	var it step
 	for s, weight := range weights {
 		if weight > 0 && float64(weight) >= most*float64(all) {
 			it = s
 		}
 	}
-	if it.text == "" {
-		return
+	return it, all
+}
+
+// flow says of a site by which ways it comes to the heap, and which places decide where these are others. Without a
+// proof that it stays on the stack without them, there may be others, and none decides.
+func (x *explainer) flow(e *Explained, ways []way, proven bool) {
+	own := absolute(x.base, e.File)
+	var texts, places []string
+	for _, w := range ways {
+		where := fmt.Sprintf("line %d", w.at.line)
+		same := below(w.at.file) == below(own)
+		if !same {
+			where = x.spell(w.at)
+		}
+		text := w.text
+		if name, how, ok := strings.Cut(text, " ("); ok && strings.HasPrefix(name, ".") { // the compiler's, as of a go statement
+			text = strings.TrimSpace(x.src.line(w.at.file, w.at.line)) + " (" + how
+		}
+		texts = append(texts, text+", "+where)
+		if !same || w.at.line != e.Line {
+			places = append(places, x.spell(w.at))
+		}
 	}
-	at := it.at
-	same := below(at.file) == below(own.file)
-	if e.Flow = fmt.Sprintf("%s, line %d", it.text, at.line); !same {
-		e.Flow = it.text + ", " + x.spell(at)
+	e.Flow = strings.Join(texts, "; ")
+	switch {
+	case !proven:
+		e.Flow += "; there may be other ways"
+	case len(ways) > 1:
+		e.Flow += "; each by itself"
 	}
-	if strings.HasSuffix(it.text, "(return)") && at.line != e.Line && x.returns(at) > 1 {
-		e.Flow = it.text // it has the first one, whichever the value takes
-		return
-	}
-	if e.Verdict != Look {
-		return
-	}
-	if e.Decides = x.spell(at); same && at.line == e.Line {
-		e.Decides = ""
+	if e.Verdict == Look && proven {
+		e.Decides = strings.Join(places, ", ")
 	}
 }
 
 // leaked is the step that decides a flow: where that hands the value to a function of the package, the
 // one by which it leaves the parameter there, if it is the only one.
-func (x *explainer) leaked(f *Fact, said map[place][]*Fact) (text string, at place) {
+func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 	const most = 4 // functions
 	for range most {
-		text, at = f.decides()
-		callee := x.called(at)
-		if callee == nil || !strings.HasSuffix(text, "(call parameter)") {
+		it.text, it.at = f.decides()
+		callee := x.called(it.at)
+		if callee == nil || !strings.HasSuffix(it.text, "(call parameter)") {
 			break
 		}
 		p := callee.Prog.Fset.Position(callee.Pos())
@@ -117,7 +174,7 @@ func (x *explainer) leaked(f *Fact, said map[place][]*Fact) (text string, at pla
 		}
 		f = leaks[0]
 	}
-	return text, at
+	return it
 }
 
 // called is the one function of the package that a line calls by its name; nil for none.
@@ -145,28 +202,6 @@ func (x *explainer) called(at place) (callee *ssa.Function) {
 		}
 	}
 	return callee
-}
-
-// returns is how many lines of a function return something else than constants, of which one is named.
-func (x *explainer) returns(at place) int {
-	p := x.pkg(frame{place: at})
-	if p == nil {
-		return 0
-	}
-	for _, fn := range p.Funcs {
-		lines := map[int]bool{}
-		for _, b := range fn.Blocks {
-			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-			varies := func(v ssa.Value) bool { _, constant := v.(*ssa.Const); return !constant }
-			if ok && slices.ContainsFunc(ret.Results, varies) {
-				lines[p.Fset.Position(ret.Pos()).Line] = true
-			}
-		}
-		if lines[at.line] && p.Fset.Position(fn.Pos()).Filename == at.file {
-			return len(lines)
-		}
-	}
-	return 0
 }
 
 // through is how much is made on the ways to what allocates that pass a line.

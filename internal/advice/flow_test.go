@@ -59,7 +59,7 @@ func Same() (*p, *p) {
 func Either(n int) *p {
 	v := &p{} // either
 	if n > 3 {
-		return v
+		return v // yes
 	}
 	return v // or
 }
@@ -102,7 +102,7 @@ func TestFlows(t *testing.T) {
 		{"small", "here", "all[1] = v", "stored"}, {"small", "there", "all[2] =", "there"}, {"small", "keeps", "", ""},
 		{"small", "here there", "all[1] = v", "stored"}, {"small", "keeps here there", "", ""},
 		{"through", "", "all[3] = v", "put"}, {"variable", "", "v.n = &t", "address"}, {"same", "", "return", "same"},
-		{"alike", "", "", ""}, {"either", "", "return v", ""}, {"late", "", "return v", "once"},
+		{"alike", "", "", ""}, {"either", "", "return v", "yes or"}, {"late", "", "return v", "once"},
 	}
 	for _, w := range wants {
 		e := Explained{File: filepath.Base(file), Line: line(w.at), What: "p{…}", Verdict: Look}
@@ -118,7 +118,11 @@ func TestFlows(t *testing.T) {
 	for i, w := range wants {
 		e, decides := sites[i], ""
 		if w.decides != "" && w.decides != w.at {
-			decides = x.spell(place{file, line(w.decides)})
+			var places []string
+			for _, at := range strings.Fields(w.decides) {
+				places = append(places, x.spell(place{file, line(at)}))
+			}
+			decides = strings.Join(places, ", ")
 		}
 		if !strings.Contains(e.Flow, w.step) || (e.Flow == "") != (w.step == "") || e.Decides != decides {
 			t.Errorf("%s %s: %q, decided at %q; want %q at %q", w.at, w.through, e.Flow, e.Decides, w.step, decides)

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -61,25 +62,30 @@ type hooks struct {
 	puts []insertion
 }
 
+// An insertion puts text at an offset of a file; at one offset, those of lower order come first.
 type insertion struct {
-	offset int
-	text   string
+	offset, order int
+	text          string
+}
+
+// inserted is a text with insertions.
+func inserted(text []byte, puts []insertion) (out []byte) {
+	slices.SortStableFunc(puts, func(a, b insertion) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.order, b.order))
+	})
+	at := 0
+	for _, p := range puts {
+		out = append(append(out, text[at:p.offset]...), p.text...)
+		at = p.offset
+	}
+	return append(out, text[at:]...)
 }
 
 func (e *hooks) put(at token.Pos, text string) {
-	e.puts = append(e.puts, insertion{e.fset.Position(at).Offset, text})
+	e.puts = append(e.puts, insertion{e.fset.Position(at).Offset, 0, text})
 }
 
-func (e *hooks) text() []byte {
-	slices.SortStableFunc(e.puts, func(a, b insertion) int { return a.offset - b.offset })
-	var out []byte
-	done := 0
-	for _, p := range e.puts {
-		out = append(append(out, e.src[done:p.offset]...), p.text...)
-		done = p.offset
-	}
-	return append(out, e.src[done:]...)
-}
+func (e *hooks) text() []byte { return inserted(e.src, e.puts) }
 
 func (e *hooks) line(p token.Pos) int { return e.fset.PositionFor(p, false).Line }
 

@@ -102,7 +102,7 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	if n := bytes.Count(text, []byte("\n")) + 1; line > n {
 		return nil, fmt.Errorf("advise: why: %s has %d lines, so none is line %d", at[:i], n, line)
 	}
-	dir, err := compiled(ctx, filepath.Dir(file), ".")
+	dir, err := compiled(ctx, filepath.Dir(file), "", ".")
 	if err != nil {
 		return nil, fmt.Errorf("advise: why: %w; fix this first", err)
 	}
@@ -112,14 +112,14 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	})
 }
 
-// compiled compiles packages and returns the directory that holds what the compiler
+// compiled compiles packages, with more flags of the compiler, and returns the directory that holds what the compiler
 // says of them. Its name is part of the build's key: a fresh one keeps the go command
 // from taking a package out of its cache.
-func compiled(ctx context.Context, in string, pkgs ...string) (dir string, err error) {
+func compiled(ctx context.Context, in, flags string, pkgs ...string) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "isobar-why-"); err != nil {
 		return "", err
 	}
-	args := append([]string{"build", "-gcflags=-json=0," + dir, "-o", os.DevNull}, pkgs...)
+	args := append([]string{"build", "-gcflags=-json=0," + dir + flags, "-o", os.DevNull}, pkgs...)
 	if _, err = (command{dir: in}).run(ctx, "go", args...); err != nil {
 		os.RemoveAll(dir)
 	}

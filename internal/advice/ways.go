@@ -1,0 +1,174 @@
+package advice
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/version"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A way is the step by which a value reaches the heap, and where.
+type way struct {
+	text string
+	at   place
+}
+
+// hide is what a value is passed through where it takes a way, so that the compiler does not see it go there.
+const hide = "isobarHide"
+
+// hider is the file that defines it. The compiler follows no pointer through arithmetic on an integer.
+const hider = `package %s
+
+import "unsafe"
+
+func ` + hide + `[T any](v T) T {
+	at := uintptr(unsafe.Pointer(&v))
+	return *(*T)(unsafe.Pointer(at ^ 0))
+}
+`
+
+// A prover compiles packages without some of the ways to the heap, to see what goes there all the same.
+type prover struct {
+	x    *explainer
+	said map[string]escapes // by the ways left out; nil for what does not build
+	left int                // how many more it compiles
+	by   time.Time          // when it stops, at the latest
+}
+
+// ways returns the ways of a site to the heap, beginning with the one that the compiler names, and whether they are all:
+// whether the compiler leaves the site on the stack without them. Each of them by itself takes it to the heap. Made is
+// the weight of what takes the first one.
+func (p *prover) ways(e *Explained, first way, made int64) (all []way, proven bool) {
+	const most = 4
+	all = []way{first}
+	for len(all) <= most {
+		next, left := p.next(e, all, made)
+		if left == onStack {
+			break
+		}
+		if left == unasked || slices.ContainsFunc(all, func(w way) bool { return w.at == next.at }) {
+			return all, false
+		}
+		all = append(all, next)
+	}
+	for i := len(all) - 1; i >= 0 && len(all) > 1; i-- { // a later one may lie on the way of an earlier one
+		rest := slices.Delete(slices.Clone(all), i, i+1)
+		if _, left := p.next(e, rest, made); left == onStack {
+			all = rest
+		}
+	}
+	return all, len(all) <= most
+}
+
+// A remains is what is left of a site's ways without some of them.
+type remains int
+
+const (
+	unasked remains = iota
+	onStack         // none
+	another
+)
+
+// next is the way that the compiler names without others.
+func (p *prover) next(e *Explained, without []way, made int64) (way, remains) {
+	const much = 0.05 // of what is made
+	said := p.without(without)
+	if said == nil || p.x.hides(e, said) || p.x.grown(e, said) {
+		return way{}, unasked
+	}
+	switch next, weight := p.x.way(e, said); {
+	case float64(weight) <= much*float64(made):
+		return way{}, onStack
+	case next.text == "":
+		return way{}, unasked
+	default:
+		return next, another
+	}
+}
+
+// without is what the compiler says once ways are left out; nil where that does not build.
+func (p *prover) without(ways []way) escapes {
+	key := fmt.Sprint(ways)
+	said, known := p.said[key]
+	if !known && p.left > 0 && time.Now().Before(p.by) {
+		p.left--
+		said = p.compile(ways)
+		p.said[key] = said
+	}
+	return said
+}
+
+func (p *prover) compile(ways []way) escapes {
+	dir, err := os.MkdirTemp("", "isobar-ways-")
+	if err != nil {
+		return nil
+	}
+	defer os.RemoveAll(dir)
+	files, lang, pkgs := overlay{}, "", []string(nil)
+	for _, w := range ways {
+		u, of := p.x.units[w.at.file], p.x.pkg(frame{place: w.at})
+		if of == nil {
+			return nil
+		}
+		if files[w.at.file] != "" {
+			continue
+		}
+		text, err := hidden(of.Source, w.at.file, ways)
+		if err != nil {
+			return nil
+		}
+		with := fmt.Appendf(nil, hider, of.Pkg.Name())
+		for name, text := range map[string][]byte{w.at.file: text, filepath.Join(filepath.Dir(w.at.file), hide+".go"): with} {
+			files[name] = filepath.Join(dir, fmt.Sprint(len(files), ".go"))
+			if os.WriteFile(files[name], text, 0o600) != nil {
+				return nil
+			}
+		}
+		if u.Module != nil && version.Compare("go"+u.Module.GoVersion, "go1.18") < 0 {
+			lang = " -lang=go1.21" // the newest whose loops have one variable for all rounds
+		}
+		pkgs = append(pkgs, u.PkgPath)
+	}
+	text, err := json.Marshal(struct{ Replace overlay }{files})
+	name := filepath.Join(dir, "overlay.json")
+	if err != nil || os.WriteFile(name, text, 0o600) != nil {
+		return nil
+	}
+	said, err := p.x.escapes(lang, append([]string{"-overlay", name}, pkgs...)...)
+	if err != nil {
+		return nil
+	}
+	return said
+}
+
+// hides reports whether the compiler spells something in the line of a site with hide, so that it cannot be told from
+// what it is the first time.
+func (x *explainer) hides(e *Explained, said escapes) bool {
+	return slices.ContainsFunc(said[x.own(e)], func(f *Fact) bool { return strings.Contains(f.Message, hide) })
+}
+
+// grown reports whether the function of a site that is inlined is too large to be, once ways are hidden in it, which
+// makes other ways.
+func (x *explainer) grown(e *Explained, said escapes) bool {
+	own := place{absolute(x.base, e.File), e.Line}
+	p := x.pkg(frame{place: own})
+	if !e.inlined || p == nil {
+		return false
+	}
+	for _, f := range p.Files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if from, to := p.Fset.Position(d.Pos()), p.Fset.Position(d.End()); ok && below(from.Filename) == below(own.file) &&
+				from.Line <= own.line && own.line <= to.Line {
+				at := place{below(own.file), p.Fset.Position(fn.Name.Pos()).Line}
+				return !slices.ContainsFunc(said[at], func(f *Fact) bool { return f.Code == inlinable })
+			}
+		}
+	}
+	return true
+}
