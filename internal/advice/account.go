@@ -61,7 +61,7 @@ type Explained struct {
 	// such objects without pointers share.
 	Shared int64 `json:"shared_by_bytes,omitempty"`
 
-	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the steps without which the compiler leaves it on the stack
+	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the steps that take it there
 	Lifetime string `json:"lifetime"`                   // how long it lives, and who keeps it
 	Measured int    `json:"measured_objects,omitempty"` // that were seen to live so; 0 where the code alone tells it
 	Open     bool   `json:"open"`                       // the lifetime is not proved: it says what decides it, and where

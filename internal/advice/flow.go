@@ -135,7 +135,7 @@ func (x *explainer) flow(e *Explained, ways []way, proven bool) {
 			where = x.spell(w.at)
 		}
 		text := w.text
-		if name, how, ok := strings.Cut(text, " ("); ok && strings.HasPrefix(name, ".") { // the compiler's, as of a go statement
+		if name, how, ok := strings.Cut(text, " ("); ok && strings.HasPrefix(name, ".") { // the compiler's own
 			text = strings.TrimSpace(x.src.line(w.at.file, w.at.line)) + " (" + how
 		}
 		texts = append(texts, text+", "+where)
