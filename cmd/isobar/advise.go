@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -107,7 +108,8 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 			return err
 		}
 	}
-	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles}
+	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles,
+		Limit: advice.Limit{Budget: opts.proof.budget, Began: time.Now()}}
 	if cache, err := os.UserCacheDir(); err == nil {
 		config.Cache = filepath.Join(cache, "isobar", "advise")
 	}
@@ -151,7 +153,7 @@ func (a *app) found(ctx context.Context, opts *adviseOptions,
 	}
 	defer forget()
 	show := session.NewStatus(a.Err)
-	c.Measure = advice.Measuring{Bench: opts.proof.bench, Budget: opts.proof.budget / 4, Progress: show.Say}
+	c.Measure = advice.Measuring{Bench: opts.proof.bench, Progress: show.Say}
 	c.Try = opts.proof.bench != "" && !opts.proof.verify // which tries them by itself
 	r, err = advice.Run(ctx, c)
 	show.End()

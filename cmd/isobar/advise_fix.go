@@ -53,8 +53,8 @@ func (o *proofOptions) flags(f *pflag.FlagSet) {
 		"looking for findings; may be repeated")
 	f.StringVar(&o.output, "output", "", "with --fix or --patch: write the patch of what is kept to `FILE`")
 	f.BoolVar(&o.race, "race", true, "with --verify: run the tests under the race detector")
-	f.DurationVar(&o.budget, "budget", 20*time.Minute, "with --verify: stop after this time; what is not decided by then "+
-		"is unproven; 0 for no end")
+	f.DurationVar(&o.budget, "budget", 20*time.Minute, "end all builds, benchmarks and tests after this time; what "+
+		"is not measured by then is named, and fixes not decided are unproven; 0 for no end")
 	f.IntVar(&o.blocks, "blocks", 6, "with --verify: interleaved repetitions of each benchmark, at least 4; four where "+
 		"the counts never vary, up to four times as many for a close call")
 	f.StringVar(&o.benchTime, "benchtime", "100ms", "with --verify: about how long a repetition takes, or how many "+
@@ -118,7 +118,7 @@ func (a *app) verify(ctx context.Context, o *proofOptions, c advice.Config, show
 	defer show.End()
 	return advice.Verify(ctx, advice.VerifyConfig{
 		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime,
-		Budget: o.budget, Profiles: c.Profiles, Progress: show.Say,
+		Limit: c.Limit, Profiles: c.Profiles, Progress: show.Say,
 	}, shown, patches...)
 }
 

@@ -356,7 +356,9 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File),
 			cmp.Compare(p.Line, q.Line), cmp.Compare(p.Callee, q.Callee), cmp.Compare(p.What, q.What))
 	})
-	x.flows(a.Sites)
+	if err := x.flows(a.Sites); err != nil {
+		j.notes = append(j.notes, "why memory is on the heap is not all known: "+err.Error())
+	}
 	return a
 }
 

@@ -30,6 +30,7 @@ type Config struct {
 	LeftOut  []string  // what they lack, and why
 	Env      []string  // for the go command, beyond that of this process
 	Measure  Measuring // of lifetimes
+	Limit              // of what it starts
 	Try      bool      // the fixes, with the benchmarks that are measured
 	Cache    string    // directory that keeps what was found in a package until it changes; empty for none
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed" // what ends benchmarks
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,11 +14,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A testPackage is a package with benchmarks.
 type testPackage struct {
-	ImportPath, Dir           string
+	ImportPath, Dir, Name     string
 	TestGoFiles, XTestGoFiles []string
 	Deps                      []string
 	TestImports, XTestImports []string
@@ -38,7 +40,7 @@ func (c command) testPackages(ctx context.Context, patterns []string) ([]*testPa
 		patterns = []string{"."}
 	}
 	out, err := c.run(ctx, "go", append([]string{"list",
-		"-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Deps,TestImports,XTestImports", "--"}, patterns...)...)
+		"-json=ImportPath,Dir,Name,TestGoFiles,XTestGoFiles,Deps,TestImports,XTestImports", "--"}, patterns...)...)
 	if err != nil {
 		return nil, fmt.Errorf("advise: bench: %w", err)
 	}
@@ -83,62 +85,56 @@ const profileRate = 16 << 10
 // profileTime is how long each benchmark runs under profiles.
 var profileTime = "300ms"
 
+//go:embed assets/ends_test.go.txt
+var endsSource string
+
+// A profiling is what came of running benchmarks under profiles.
+type profiling struct {
+	Config
+	bench, dir     string
+	progress       func(string)
+	names, leftOut []string
+	failed         error
+	ran            bool
+	runs           int
+}
+
 // Profile runs the benchmarks of the packages that match bench, a regular
 // expression as go test takes it, under a CPU and an allocation profile, and
 // leaves the profiles in dir. It returns the names of those that can be read,
-// and says what is left out: benchmarks that fail, and profiles that cannot be
-// read. It fails where nothing is left.
+// and says what is left out: benchmarks that fail, profiles that cannot be
+// read, and what half of the budget ends. It fails where nothing is left.
 func Profile(ctx context.Context, c Config, bench, dir string, progress func(string)) (names, leftOut []string,
 	err error) {
-	in := command{dir: c.Dir}
-	pkgs, err := in.benchPackages(ctx, c.Patterns)
+	within, cancel := c.within(ctx, 2)
+	defer cancel()
+	pkgs, err := command{dir: c.Dir}.benchPackages(within, c.Patterns)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, c.ended(ctx, err, "the packages were listed")
 	}
-	var failed error
-	ran := false
-	for i, p := range pkgs {
-		progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
-		base := filepath.Join(dir, fmt.Sprint(i))
-		cpu, mem := base+".cpu.pb.gz", base+".allocs.pb.gz"
-		out, err := in.run(ctx, "go", "test", "-vet=off", "-run", "^$", "-bench", bench, "-benchtime", profileTime, "-o",
-			base+".test", "-cpuprofile", cpu, "-memprofile", mem, "-memprofilerate", fmt.Sprint(profileRate), p.ImportPath)
-		os.Remove(base + ".test")
+	r := &profiling{Config: c, bench: bench, dir: dir, progress: progress}
+	for _, p := range pkgs {
+		err := r.profile(within, p)
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
-		if err != nil && bytes.Contains(out, []byte(" ns/op")) { // testing goes on after one that fails
-			if _, unread := readProfile(ctx, mem); unread == nil {
-				leftOut = append(leftOut, fmt.Sprintf("benchmarks of %s fail: what the others there do is explained; "+
-					"run them with go test -bench", p.ImportPath))
-				err = nil
-			}
-		}
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("advise: bench: %s: %w; fix the benchmarks, or choose others with --bench",
-				p.ImportPath, err))
-			leftOut = append(leftOut, fmt.Sprintf("the benchmarks of %s fail and are left out: run them with go test -bench",
+		switch {
+		case err != nil && within.Err() != nil:
+			err = c.ended(ctx, err, "all benchmarks ran")
+			r.leftOut = append(r.leftOut, p.ImportPath+" is not in the profiles, or not all of it: "+err.Error())
+			r.failed = errors.Join(r.failed, fmt.Errorf("advise: bench: %s: %w", p.ImportPath, err))
+		case err != nil:
+			r.failed = errors.Join(r.failed, fmt.Errorf("advise: bench: %s: %w; fix the benchmarks, or choose others "+
+				"with --bench", p.ImportPath, err))
+			r.leftOut = append(r.leftOut, fmt.Sprintf("the benchmarks of %s fail and are left out: run them with go test -bench",
 				p.ImportPath))
-			continue
-		}
-		if !bytes.Contains(out, []byte("\nBenchmark")) {
-			continue
-		}
-		ran = true
-		for _, name := range []string{cpu, mem} {
-			if _, err := readProfile(ctx, name); err != nil {
-				leftOut = append(leftOut, fmt.Sprintf("a profile of %s is left out: %v; does its TestMain run the tests more "+
-					"than once?", p.ImportPath, err))
-				continue
-			}
-			names = append(names, name)
 		}
 	}
 	switch {
-	case ran:
-		return names, leftOut, nil
-	case failed != nil:
-		return nil, nil, failed
+	case r.ran:
+		return r.names, r.leftOut, nil
+	case r.failed != nil:
+		return nil, nil, r.failed
 	}
 	packages := cmp.Or(strings.Join(c.Patterns, " "), ".")
 	if bench == "." {
@@ -147,4 +143,115 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 	}
 	return nil, nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them", packages,
 		bench)
+}
+
+// build compiles the tests of a package with a file that ends them in time.
+func (r *profiling) build(ctx context.Context, p *testPackage) (binary string, err error) {
+	name, over := p.Name, overlay{}
+	if len(p.TestGoFiles) == 0 {
+		name += "_test"
+	}
+	text := strings.Replace(endsSource, "package ends", "package "+name, 1)
+	if err := over.add(r.dir, filepath.Join(p.Dir, "isobar_ends_test.go"), []byte(text)); err != nil {
+		return "", err
+	}
+	file, err := over.write(r.dir)
+	if err != nil {
+		return "", err
+	}
+	binary = filepath.Join(r.dir, "profiled.test")
+	_, err = command{dir: r.Dir}.run(ctx, "go", "test", "-c", "-vet=off", "-overlay="+file, "-o", binary, p.ImportPath)
+	return binary, err
+}
+
+// What the tests of a package print of a benchmark that is done, and the stack of one that is not.
+var (
+	benchmarkDone = regexp.MustCompile(`(?m)^(Benchmark[^\s/]*?)(-\d+)?[\s/]`)
+	benchmarkRuns = regexp.MustCompile(`(?m)^\S+\.(Benchmark[^\s.(]*)[.(]`)
+)
+
+// profile runs the benchmarks of a package. One that does not end in half of the time that is left is cut, and those
+// after it run again.
+func (r *profiling) profile(ctx context.Context, p *testPackage) error {
+	r.progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
+	binary, err := r.build(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(binary)
+	flags := []string{"-test.run=^$", "-test.bench=" + r.bench, "-test.benchtime=" + profileTime,
+		fmt.Sprint("-test.memprofilerate=", profileRate)}
+	in := command{p.Dir, []string{"PWD=" + p.Dir}}
+	var done []string
+	for {
+		base := filepath.Join(r.dir, fmt.Sprint(r.runs))
+		r.runs++
+		profiles := []string{base + ".cpu.pb.gz", base + ".allocs.pb.gz"}
+		this := slices.Concat(flags, []string{"-test.cpuprofile=" + profiles[0], "-test.memprofile=" + profiles[1]})
+		if len(done) > 0 {
+			this = append(this, "-test.skip="+pattern(done))
+		}
+		limit := time.Duration(0)
+		if end, ok := ctx.Deadline(); ok {
+			limit = time.Until(end) / 2
+			in.env = []string{in.env[0], fmt.Sprint("ISOBAR_ENDS=", limit)}
+		}
+		out, err := in.run(ctx, binary, this...)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		text, stacks, cut := strings.Cut(string(out), "\nisobar: the time is over\n")
+		if !cut {
+			return r.keep(p, profiles, text, err)
+		}
+		late := names(benchmarkRuns, stacks)
+		if len(late) == 0 {
+			return fmt.Errorf("no benchmark had begun after %v, as if its TestMain waited: give more with --budget",
+				limit.Round(10*time.Millisecond))
+		}
+		r.ran = true
+		r.leftOut = append(r.leftOut, fmt.Sprintf("%s of %s had not ended after %v: what was seen until then counts; give "+
+			"more with --budget", strings.Join(late, ", "), p.ImportPath, limit.Round(10*time.Millisecond)))
+		r.read(p, profiles)
+		done = slices.Concat(done, names(benchmarkDone, text), late)
+	}
+}
+
+// names are those that an expression finds in a text, each once.
+func names(of *regexp.Regexp, text string) (all []string) {
+	for _, found := range of.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(all, found[1]) {
+			all = append(all, found[1])
+		}
+	}
+	return all
+}
+
+// keep takes the profiles of benchmarks that ended, as they should or with an error.
+func (r *profiling) keep(p *testPackage, profiles []string, out string, failed error) error {
+	if failed != nil && strings.Contains(out, " ns/op") { // testing goes on after one that fails
+		if _, unread := readProfile(context.Background(), profiles[1]); unread == nil {
+			r.leftOut = append(r.leftOut, fmt.Sprintf("benchmarks of %s fail: what the others there do is explained; "+
+				"run them with go test -bench", p.ImportPath))
+			failed = nil
+		}
+	}
+	if failed != nil || !strings.Contains(out, "\nBenchmark") {
+		return failed
+	}
+	r.ran = true
+	r.read(p, profiles)
+	return nil
+}
+
+// read keeps the names of profiles that can be read.
+func (r *profiling) read(p *testPackage, profiles []string) {
+	for _, name := range profiles {
+		if _, err := readProfile(context.Background(), name); err != nil {
+			r.leftOut = append(r.leftOut, fmt.Sprintf("a profile of %s is left out: %v; does its TestMain run the tests more "+
+				"than once?", p.ImportPath, err))
+			continue
+		}
+		r.names = append(r.names, name)
+	}
 }

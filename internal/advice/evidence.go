@@ -157,8 +157,8 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 			"they time; give the packages that these run")
 	}
 	if j.within == 0 {
-		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled " +
-			"program is built of")
+		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled "+
+			"program is built of%s", strings.Join(slices.Insert(c.LeftOut, 0, ""), "\nleft out: "))
 	}
 	all := j.total
 	all.add(j.before)

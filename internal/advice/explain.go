@@ -32,10 +32,11 @@ type explainer struct {
 	src      texts
 	measured sightings
 	try      bool // what is proposed is tried
+	Limit
 }
 
 func newExplainer(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *explainer {
-	x := &explainer{ctx: ctx, dir: c.Dir, base: base, units: map[string]*unit{}, life: c.life, try: c.Try,
+	x := &explainer{ctx: ctx, dir: c.Dir, base: base, units: map[string]*unit{}, life: c.life, try: c.Try, Limit: c.Limit,
 		checks: c.Checks, findings: map[place][]*Finding{}, src: texts{}}
 	if x.life == nil {
 		x.life = newLifetimes(newCache(c), units)

@@ -47,7 +47,7 @@ func (x *explainer) escapes(lang string, args ...string) (escapes, error) {
 // heaviest ones again. What does not build stays without, and that of which the compiler says different things: of
 // several expressions that are spelled alike, or of several functions that the code is inlined into and that make much
 // of it. The compiler names one way to the heap of each; without it, it names the next.
-func (x *explainer) flows(sites []Explained) {
+func (x *explainer) flows(sites []Explained) error {
 	const most, proofs, long = 100, 40, 30 * time.Second // sites; compilations, and how long they take
 	sites = sites[:min(most, len(sites))]
 	var pkgs []string
@@ -57,11 +57,16 @@ func (x *explainer) flows(sites []Explained) {
 		}
 	}
 	if len(pkgs) == 0 {
-		return
+		return nil
 	}
+	within, cancel := x.within(x.ctx, 1)
+	defer cancel()
+	whole := x.ctx
+	x.ctx = within
+	defer func() { x.ctx = whole }()
 	said, err := x.escapes("", pkgs...)
 	if err != nil {
-		return
+		return x.ended(whole, within.Err(), "the packages were compiled again")
 	}
 	p := &prover{x: x, said: map[string]escapes{}, left: proofs, by: time.Now().Add(long)}
 	for i := range sites { // what append needs is on the heap because it grows
@@ -83,6 +88,7 @@ func (x *explainer) flows(sites []Explained) {
 			x.flow(e, all, proven)
 		}
 	}
+	return x.ended(whole, within.Err(), "each way was proven")
 }
 
 // unsized ends what the compiler says of memory whose size is not a constant. It says so of large elements only, though

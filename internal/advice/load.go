@@ -25,8 +25,10 @@ func load(ctx context.Context, c Config) ([]*packages.Package, error) {
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
+	within, cancel := c.within(ctx, 1)
+	defer cancel()
 	cfg := &packages.Config{
-		Context: ctx,
+		Context: within,
 		Dir:     c.Dir,
 		Env:     append(os.Environ(), c.Env...),
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
@@ -34,8 +36,8 @@ func load(ctx context.Context, c Config) ([]*packages.Package, error) {
 			packages.NeedTypesSizes | packages.NeedModule | packages.NeedExportFile,
 	}
 	pkgs, err := packages.Load(cfg, patterns...)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if within.Err() != nil {
+		return nil, fmt.Errorf("advise: load: %w", c.ended(ctx, within.Err(), "the packages were loaded"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("advise: load: %w; run it inside a module, with packages that 'go list' knows", err)

@@ -29,8 +29,7 @@ import (
 // heap of the process tells which of the objects that it made are still in use, and who
 // holds them.
 type Measuring struct {
-	Bench    string        // the benchmarks; "" where nothing is measured
-	Budget   time.Duration // for all of it; 0 for no end
+	Bench    string // the benchmarks; "" where nothing is measured
 	Progress func(string)
 }
 
@@ -64,16 +63,10 @@ func measure(ctx context.Context, c Config, j *joiner, units []*unit) (sightings
 		return nil, ""
 	}
 	m := &measurer{Measuring: c.Measure, j: j, result: sightings{}, within: measuredWithin}
-	if m.Budget > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, m.Budget)
-		defer cancel()
-	}
-	err := m.all(ctx, c, units)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("the time for it ended (%v)", m.Budget)
-	}
-	return m.result, m.why(err)
+	within, cancel := c.within(ctx, 4)
+	defer cancel()
+	err := m.all(within, c, units)
+	return m.result, m.why(c.ended(ctx, err, "all benchmarks ran"))
 }
 
 // why says what was not measured; "" where all was.

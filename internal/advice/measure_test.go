@@ -49,7 +49,8 @@ func TestMeasured(t *testing.T) {
 	if c.Profiles, c.LeftOut, err = Profile(ctx, c, ".", t.TempDir(), say); err != nil {
 		t.Fatal(err)
 	}
-	c.Measure = Measuring{Bench: ".", Budget: 5 * time.Minute, Progress: say}
+	c.Budget = 20 * time.Minute
+	c.Measure = Measuring{Bench: ".", Progress: say}
 	r, err := Run(ctx, c)
 	if err != nil {
 		t.Fatal(err)

@@ -27,9 +27,11 @@ func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]F
 	if tmp, err = resolved(tmp); err != nil {
 		return nil, fmt.Errorf("advise: new-from: %w", err)
 	}
-	base, err := atRevision(ctx, c, rev, tmp)
+	within, cancel := c.within(ctx, 1)
+	defer cancel()
+	base, err := atRevision(within, c, rev, tmp)
 	if err != nil {
-		return nil, err
+		return nil, c.ended(ctx, err, "the revision was read")
 	}
 	var known []Finding
 	if len(base.Patterns) > 0 {
@@ -69,7 +71,7 @@ func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, er
 			"fetch it first in a shallow clone", rev)
 	}
 	tree := filepath.Join(tmp, "tree")
-	base.Checks, base.overlay = c.Checks, overlay{}
+	base.Checks, base.Limit, base.overlay = c.Checks, c.Limit, overlay{}
 	for _, args := range [][]string{
 		{"read-tree", strings.TrimSpace(string(out))},
 		{"checkout-index", "--all", "--prefix=" + tree + "/"},

@@ -16,18 +16,22 @@ type overlay map[string]string
 
 // command returns a command in a directory of the module for which the overlay holds.
 func (o overlay) command(m *module, tmp string) (command, error) {
-	in := command{m.dir, []string{"PWD=" + m.dir}}
+	name, err := o.write(tmp)
+	return command{m.dir, []string{"PWD=" + m.dir, "GOFLAGS=" + strings.TrimSpace(m.GOFLAGS+" '-overlay="+name+"'")}}, err
+}
+
+// write writes it as the go command reads it.
+func (o overlay) write(tmp string) (name string, err error) {
 	text, err := json.Marshal(struct{ Replace overlay }{o})
 	if err != nil {
-		return in, err
+		return "", err
 	}
 	f, err := os.CreateTemp(tmp, "overlay-*.json")
 	if err != nil {
-		return in, err
+		return "", err
 	}
 	_, err = f.Write(text)
-	in.env = append(in.env, "GOFLAGS="+strings.TrimSpace(m.GOFLAGS+" '-overlay="+f.Name()+"'"))
-	return in, errors.Join(err, f.Close())
+	return f.Name(), errors.Join(err, f.Close())
 }
 
 // read returns the file that stands for the named one.

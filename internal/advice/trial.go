@@ -30,7 +30,7 @@ func (r *Result) try(ctx context.Context, c Config) {
 	}
 	tried, err := trials(ctx, c, r.Findings)
 	if err != nil && ctx.Err() == nil {
-		r.Evidence.Notes = append(r.Evidence.Notes, "fixes were not tried: "+err.Error())
+		r.Evidence.Notes = append(r.Evidence.Notes, "not all fixes were tried: "+err.Error())
 	}
 	for i := range r.Evidence.Account.Sites {
 		e := &r.Evidence.Account.Sites[i]
@@ -63,33 +63,34 @@ func (r *Result) try(ctx context.Context, c Config) {
 func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verified, error) {
 	tried := map[string]Verified{}
 	v, err := newVerifier(ctx, VerifyConfig{Dir: c.Dir, Patterns: c.Patterns, Bench: c.Measure.Bench,
-		Blocks: fewestBlocks, BenchTime: trialTime, Budget: 2 * c.Measure.Budget, Profiles: c.Profiles,
-		Progress: c.Measure.Progress})
+		Blocks: fewestBlocks, BenchTime: trialTime, Limit: c.Limit, Profiles: c.Profiles, Progress: c.Measure.Progress})
 	if err != nil {
 		return nil, err
 	}
 	defer v.remove()
+	within, cancel := c.within(ctx, 2)
+	defer cancel()
 	var all []*remedy
 	for _, f := range findings {
 		if len(f.Edits) > 0 && f.Severity != check.Trap.String() && f.Share.weight() >= worthTrial {
 			all = append(all, v.mechanical(f))
 		}
 	}
-	pkgs, err := v.benchPackages(ctx, v.Patterns)
+	pkgs, err := v.benchPackages(within, v.Patterns)
 	if err == nil {
-		err = v.sampled(ctx, pkgs, all)
+		err = v.sampled(within, pkgs, all)
 	}
 	slices.SortStableFunc(all, func(a, b *remedy) int {
 		return cmp.Compare(b.finding.Share.weight(), a.finding.Share.weight())
 	})
 	for i, m := range all {
-		if err != nil || past(v.ends) {
+		if err != nil {
 			break
 		}
 		v.Progress(fmt.Sprintf("trying fix %d of %d: %s:%d", i+1, len(all), m.finding.File, m.finding.Line))
-		tried[m.finding.key()], err = v.trial(ctx, m)
+		tried[m.finding.key()], err = v.trial(within, m)
 	}
-	return tried, err
+	return tried, c.ended(ctx, err, fmt.Sprintf("%d of %d were tried", len(all)-len(tried)+1, len(all)))
 }
 
 // trial judges one remedy by itself.

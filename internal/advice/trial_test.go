@@ -190,7 +190,8 @@ func TestRemediesAreTried(t *testing.T) {
 			t.Errorf("%s without benchmarks: %s: %s", name, s.Verdict, s.Remedy)
 		}
 	}
-	c.Try, c.Measure = true, Measuring{Bench: ".", Budget: 4 * time.Minute, Progress: func(step string) {
+	c.Budget = 16 * time.Minute
+	c.Try, c.Measure = true, Measuring{Bench: ".", Progress: func(step string) {
 		if strings.HasPrefix(step, "trying fix") {
 			said++
 		}

@@ -17,12 +17,12 @@ import (
 type VerifyConfig struct {
 	Dir       string // as in Config
 	Patterns  []string
-	Bench     string        // which benchmarks may judge, as of go test; empty for all
-	Race      bool          // run the tests under the race detector
-	Blocks    int           // interleaved repetitions of both sides
-	BenchTime string        // of one repetition, as of go test
-	Budget    time.Duration // begin nothing after this time, and stop what runs then; 0 for no end
-	Profiles  []string      // of benchmarks: they say which of them run a line
+	Bench     string   // which benchmarks may judge, as of go test; empty for all
+	Race      bool     // run the tests under the race detector
+	Blocks    int      // interleaved repetitions of both sides
+	BenchTime string   // of one repetition, as of go test
+	Profiles  []string // of benchmarks: they say which of them run a line
+	Limit              // begin nothing after it, and stop what runs then
 	Progress  func(string)
 }
 
@@ -75,7 +75,7 @@ type verifier struct {
 	patch      *Patch // what the kept ones make of the original
 	timings    *timings
 	ends       time.Time         // of the budget; zero for no end
-	searchEnds time.Time         // end of the search for judges: half of it
+	searchEnds time.Time         // end of the search for judges: half of what is left of it
 	suites     map[string]*suite // what was learned of tests without any remedy, by package
 	old        map[string]string // binaries without the remedy on trial, by package
 	module     []*testPackage    // its packages, once they are asked for
@@ -128,9 +128,8 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 		VerifyConfig: c, command: command{dir, []string{"PWD=" + dir}}, at: &at, patch: patch,
 		timings: newTimings(), old: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{},
 	}
-	if c.Budget > 0 {
-		v.ends = time.Now().Add(c.Budget)
-		v.searchEnds = v.ends.Add(-c.Budget / 2)
+	if v.ends = c.ends(); !v.ends.IsZero() {
+		v.searchEnds = v.ends.Add(-time.Until(v.ends) / 2)
 	}
 	if c.Race {
 		if _, err := v.run(ctx, "go", "list", "-race", "errors"); err != nil {
@@ -174,7 +173,9 @@ func (v *verifier) lay(patches ...*Patch) (in command, err error) {
 
 // verify tries the remedies in their order, until the budget ends.
 func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verification, error) {
-	if err := v.findJudges(ctx, remedies); err != nil {
+	searching, cancel := v.inBudget(ctx)
+	err := v.findJudges(searching, remedies)
+	if cancel(); err != nil && (ctx.Err() != nil || !past(v.ends)) {
 		return nil, err
 	}
 	out := &Verification{Fixes: []Verified{}, Patch: v.patch}
@@ -194,12 +195,17 @@ func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verificatio
 	return out, nil
 }
 
+// inBudget returns a context that ends with the budget.
+func (v *verifier) inBudget(ctx context.Context) (context.Context, context.CancelFunc) {
+	if v.ends.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, v.ends)
+}
+
 // inTime judges one remedy within the budget: what that ends is unproven.
 func (v *verifier) inTime(ctx context.Context, r *remedy, got *Verified) error {
-	if v.ends.IsZero() {
-		return v.try(ctx, r, got)
-	}
-	within, cancel := context.WithDeadline(ctx, v.ends)
+	within, cancel := v.inBudget(ctx)
 	defer cancel()
 	err := within.Err()
 	if err == nil {
