@@ -83,9 +83,6 @@ func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, in where
 	}
 	for r := range min(32, c.Signature().Results().Len()) {
 		bit, to := uint32(1)<<r, where{}
-		if w.within && isError(c.Signature().Results().At(r).Type()) && ofLibrary(static(c)) {
-			continue
-		}
 		if use.Returns&bit != 0 && types.Identical(c.Signature().Results().At(r).Type(), v.Type()) {
 			to = in
 		}
@@ -95,15 +92,6 @@ func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, in where
 			w.unsure(use.Perhaps.Returns&bit != 0, func() { w.result(call, r, to) })
 		}
 	}
-}
-
-// ofLibrary reports whether fn is of the standard library.
-func ofLibrary(fn *ssa.Function) bool {
-	if fn == nil {
-		return false
-	}
-	obj, ok := fn.Object().(*types.Func)
-	return ok && obj.Pkg() != nil && Standard(obj)
 }
 
 // builtin follows v into a builtin function.

@@ -60,9 +60,6 @@ func (p *Package) Fate(v ssa.Value) *Fate {
 	return p.fate(v, where{depth: itself}, v != nil && isText(v.Type()))
 }
 
-// FateWithin follows what v refers to, and all that is found there; errors that the library returns have none of it.
-func (p *Package) FateWithin(v ssa.Value) *Fate { return p.fate(v, where{}, true) }
-
 // isText reports whether a string may share the memory that a value of type t
 // refers to.
 func isText(t types.Type) bool {
@@ -80,7 +77,6 @@ func (p *Package) fate(v ssa.Value, in where, text bool) *Fate {
 		return &Fate{}
 	}
 	w := p.walker(v.Parent(), text)
-	w.within = in == where{}
 	if i, ok := v.(ssa.Instruction); ok && i.Block() != nil {
 		w.loop, w.start = p.Loop(i.Block()), i.Block()
 	} else if w.fn != nil && len(w.fn.Blocks) > 0 {
@@ -107,7 +103,6 @@ type walker struct {
 	loop    *Loop           // the innermost one there, or nil
 	start   *ssa.BasicBlock // where the value is made; nil where that is not known
 	text    bool            // strings may refer to it
-	within  bool            // all that it leads to is followed from the beginning
 	seen    map[step]bool   // what was followed, and whether the memory is there for certain
 	stored  map[step]bool
 	perhaps bool // it is not certain that the memory is where it is followed to

@@ -82,8 +82,7 @@ type Finding struct {
 	Pkg   string `json:"-"` // import path
 	Edits fix    `json:"-"` // what mends it; nil for none
 
-	unsure  bool // as in Explained
-	scratch bool // the fix keeps memory for the next round or call
+	unsure bool // as in Explained
 }
 
 // key tells findings with a fix apart.

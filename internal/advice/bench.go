@@ -80,7 +80,7 @@ func (c command) benchPackages(ctx context.Context, patterns []string) (with []*
 
 // profileRate is the mean number of bytes between two samples of allocations:
 // finer than the runtime's default, because benchmarks are short.
-const profileRate = 16 << 10
+var profileRate = 16 << 10
 
 // profileTime is how long each benchmark runs under profiles.
 var profileTime = "300ms"

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Tests look at what allocates, of which a few hundred samples show as much as thousands.
-func init() { profileTime = "50ms" }
+// Tests look at what allocates in shorter time, and count all of it.
+func init() { profileTime, profileRate = "50ms", 1 }
 
 // A profile that tests have broken is left out, and said to be.
 func TestProfileLeavesOutBroken(t *testing.T) {

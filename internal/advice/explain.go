@@ -346,7 +346,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	if f := k.mend(); f != nil {
 		e.mended = k.mended(f)
 		e.Fix, e.fixed = true, e.mended.key()
-	} else if k.pool && !e.Fix {
+	} else if k.guess && !e.Fix {
 		e.settle()
 	}
 	return e

@@ -183,25 +183,6 @@ func (l *lifetime) also(too string) {
 	}
 }
 
-// recursive reports whether a function can come to call itself, through functions that its
-// package names.
-func recursive(p *life.Package, fn *ssa.Function) bool {
-	seen := map[*ssa.Function]bool{}
-	pending := slices.Clone(p.Callees(fn))
-	for len(pending) > 0 {
-		next := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		if next == fn {
-			return true
-		}
-		if !seen[next] {
-			seen[next] = true
-			pending = append(pending, p.Callees(next)...)
-		}
-	}
-	return false
-}
-
 // position is a place of the code as FILE:LINE.
 func (x *explainer) position(p *life.Package, pos token.Pos) string {
 	at := p.Fset.Position(pos)

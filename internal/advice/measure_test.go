@@ -215,7 +215,7 @@ func TestOutgrownIsNotUsedAgain(t *testing.T) {
 	escapes := lifetime{kind: escaped, in: "m.f", part: 0.4}
 	l := lifetime{kind: died, in: "m.f", part: 0.6, mixed: true, rest: []lifetime{escapes}}
 	k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}, life: l}
-	if k.judge(); k.again() || k.e.Verdict != Look {
+	if k.judge(); k.e.Verdict != Look {
 		t.Errorf("%s: %s", k.e.Verdict, k.e.Remedy)
 	}
 }

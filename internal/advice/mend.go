@@ -10,7 +10,6 @@ import (
 	"go/version"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/ssa"
@@ -19,7 +18,7 @@ import (
 )
 
 // A mender writes the fix of a remedy that the account proves: capacity before the loop that fills a slice,
-// memory of a pool for what dies with the call, memory from before the loop for what dies with the round.
+// a slice from before the loop for one that dies with the round.
 type mender struct {
 	*subject
 	file  *ast.File
@@ -213,6 +212,47 @@ func (m *mender) cut() bool {
 	return true
 }
 
+// scratch reports whether the slice dies with the round of a loop that makes it, and its size may be asked for as
+// its statement begins.
+func (m *mender) scratch() bool {
+	call, ok := m.s.Node.(*ast.CallExpr)
+	stmt := m.stmt()
+	if !ok || stmt == nil || m.loop() == nil || !m.listed(stmt) || slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool {
+		return !m.plainInt(n) || !m.lasting(n, stmt.Pos())
+	}) {
+		return false
+	}
+	fate := m.p.Fate(m.s.Value)
+	return fate.Dies() && !fate.Started && !fate.Beyond
+}
+
+// hoist makes the slice of all rounds before the loop, and again where a round needs a larger one.
+func (m *mender) hoist() bool {
+	call, stmt := m.s.Node.(*ast.CallExpr), m.stmt()
+	list, of := m.free(fmt.Sprint("kept", m.s.From)), m.text(call.Args[0])
+	length, size := m.text(call.Args[1]), m.text(call.Args[len(call.Args)-1])
+	m.put(m.loop().Pos(), m.loop().Pos(), "var "+list+" "+of+"\n")
+	clear := fmt.Sprintf("clear(%s[:%s])\n", list, size)
+	if !m.has(modern) {
+		i := m.free("i")
+		clear = fmt.Sprintf("for %s := range %s[:%s] {\n%s[%s] = *new(%s)\n}\n", i, list, size, list, i,
+			m.named(m.s.Value.Type().Underlying().(*types.Slice).Elem()))
+	}
+	m.put(stmt.Pos(), stmt.Pos(), fmt.Sprintf("if cap(%s) < %s {\n%s = make(%s, %s)\n}\n", list, size, list, of, size)+clear)
+	m.put(call.Pos(), call.End(), fmt.Sprintf("%s[:%s:%s]", list, length, size))
+	return true
+}
+
+// stmt is the innermost statement around the expression.
+func (m *mender) stmt() ast.Stmt {
+	for _, n := range m.path {
+		if stmt, ok := n.(ast.Stmt); ok {
+			return stmt
+		}
+	}
+	return nil
+}
+
 // number is how often the loop runs, as an int.
 func (m *mender) number() string {
 	n := m.length()
@@ -316,30 +356,6 @@ func (m *mender) listed(stmt ast.Stmt) bool {
 	return false
 }
 
-// poolName is named after the function as well, as each fix has to stand beside those
-// of other functions.
-func (m *mender) poolName(of string) string {
-	_, function, _ := strings.Cut(m.e.Function, ".")
-	function = strings.ReplaceAll(function, ".", "")
-	return strings.ToLower(function[:min(1, len(function))]) + function[min(1, len(function)):] + check.Title(of) + "Pool"
-}
-
-// ordinal tells a variable apart from those of its name that come before it in the
-// declaration: their fixes have to stand beside each other. It is "" for the first.
-func (m *mender) ordinal(v *types.Var) string {
-	decl, n := m.path[len(m.path)-2], 1
-	for id, obj := range m.p.Info.Defs {
-		_, variable := obj.(*types.Var)
-		if variable && id.Name == v.Name() && decl.Pos() <= id.Pos() && id.Pos() < v.Pos() {
-			n++
-		}
-	}
-	if n == 1 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
 // assigned reports whether v gets another value than its first.
 func (m *mender) assigned(v *types.Var) bool { return m.changes(m.file, v) }
 
@@ -401,32 +417,6 @@ func (m *mender) plainInt(e ast.Expr) bool {
 	return ok && (b.Kind() == types.Int || b.Kind() == types.UntypedInt) && plain(m.p.Info, e)
 }
 
-// pointed changes one use of a variable that is a pointer from now on.
-func (m *mender) pointed(id *ast.Ident) bool {
-	path, _ := astutil.PathEnclosingInterval(m.file, id.Pos(), id.End())
-	if len(path) < 2 {
-		return false
-	}
-	switch n := path[1].(type) {
-	case *ast.UnaryExpr:
-		if n.Op == token.AND {
-			m.put(n.Pos(), id.Pos(), "")
-			return true
-		}
-	case *ast.SelectorExpr:
-		return true
-	case *ast.SliceExpr, *ast.IndexExpr:
-		if _, array := m.s.Type.Underlying().(*types.Array); array {
-			return true
-		}
-	case *ast.KeyValueExpr:
-		return false
-	}
-	m.put(id.Pos(), id.Pos(), "(*")
-	m.put(id.End(), id.End(), ")")
-	return true
-}
-
 // text is the source of a node.
 func (m *mender) text(n ast.Node) string {
 	from, to := m.p.Fset.PositionFor(n.Pos(), false), m.p.Fset.Position(n.End())
@@ -458,10 +448,9 @@ func (m *mender) imported(path string) (name string, ok bool) {
 
 // mended is the finding that stands for a remedy with a fix.
 func (k *subject) mended(f fix) Finding {
-	of := cmp.Or[ast.Node](k.at, k.s.Node)
-	at, end := k.p.Fset.Position(of.Pos()), k.p.Fset.Position(of.End())
+	at, end := k.p.Fset.Position(k.s.Node.Pos()), k.p.Fset.Position(k.s.Node.End())
 	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.check(),
 		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, Pkg: k.p.Pkg.Path(),
 		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column, Start: at.Offset,
-			End: end.Offset}}, Edits: f, scratch: k.at != nil}
+			End: end.Offset}}, Edits: f}
 }

@@ -22,8 +22,7 @@ const (
 
 // try lays the fix of each finding that weighs over the module, alone, and counts what the benchmarks that
 // run it allocate. What saves nothing there, or breaks a test, is no remedy, and its finding goes; what nothing
-// can measure stays a candidate. It is a short form of Verify: the tests are those of the package, with the
-// race detector for memory that is kept.
+// can measure stays a candidate. It is a short form of Verify: the tests are those of the package.
 func (r *Result) try(ctx context.Context, c Config) {
 	if !c.Try {
 		return
@@ -107,8 +106,11 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 	if r.with, err = v.lay(r.alone); err != nil {
 		return got, err
 	}
-	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && (r.finding.scratch && slower(got.Figures) ||
-		v.breaks(within, r)) {
+	passes := func(in command) bool {
+		ran, err := v.test(within, in, r.pkgs, "-short")
+		return err == nil && len(ran) == 0
+	}
+	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && !passes(r.with) && passes(v.command) {
 		got.Outcome = Dropped
 	}
 	switch {
@@ -118,30 +120,6 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 		got.Outcome = Dropped
 	}
 	return got, ctx.Err()
-}
-
-// breaks reports whether tests fail with a remedy that pass without it: of memory that is kept for the next call, under
-// the race detector, where they pass with that.
-func (v *verifier) breaks(ctx context.Context, r *remedy) bool {
-	passes := func(in command, flags ...string) bool {
-		ran, err := v.test(ctx, in, r.pkgs, append(flags, "-short")...)
-		return err == nil && len(ran) == 0
-	}
-	if r.finding.scratch && !passes(r.with, "-race") {
-		return passes(v.command, "-race") || !passes(r.with)
-	}
-	return !r.finding.scratch && !passes(r.with) && passes(v.command)
-}
-
-// slower reports whether a benchmark that allocates less takes longer, beyond noise.
-func slower(figures []Figure) bool {
-	less := map[string]bool{}
-	for _, f := range figures {
-		less[f.Benchmark] = less[f.Benchmark] || f.Metric != "time/op" && f.Verdict == string(stat.Better)
-	}
-	return slices.ContainsFunc(figures, func(f Figure) bool {
-		return f.Metric == "time/op" && less[f.Benchmark] && f.Verdict == string(stat.Worse) && f.Ratio >= tolerated
-	})
 }
 
 // saving is what the benchmark that saves most allocates without a fix, and with it.

@@ -27,9 +27,8 @@ type subject struct {
 
 	elsewhere bool // the code has a path on which somebody keeps what benchmarks saw die
 
-	pool bool               // the remedy is a pool, which takes care: it is named where the fix can be written
-	how  func(*mender) bool // writes the fix of the remedy; nil for none
-	at   ast.Node           // what the fix begins to change; nil for the expression
+	guess bool               // it is named only where the fix can be written
+	how   func(*mender) bool // writes the fix of the remedy; nil for none
 }
 
 // rules name a remedy for each kind that has one: only where they have checked what it rests
@@ -54,12 +53,9 @@ func (k *subject) judge() {
 	}
 	k.found()
 	switch {
-	case k.e.Fix || k.e.Verdict != "" && !k.pool && k.e.Check != "bufferpercall":
+	case k.e.Fix || k.e.Verdict != "":
 	case k.outside():
-		if k.buffer(); k.how == nil && k.e.Callee != "bytes.Buffer.String" {
-			k.keeps()
-		}
-	case k.keeps():
+		k.buffer()
 	case k.s.Kind == life.Append && !k.growth.Sized:
 		k.most()
 	}
@@ -75,12 +71,6 @@ func (k *subject) dies() bool {
 	return k.life.kind == died && !k.life.mixed && !k.elsewhere
 }
 
-// again reports whether one instance could be used again and again: it dies, and no two
-// live at a time. What dies further up is a result, of which a caller may hold two.
-func (k *subject) again() bool {
-	return k.dies() && !k.life.many && !recursive(k.p, k.s.Func) && k.life.up == 0
-}
-
 // change sets a remedy, which is a candidate until it was tried.
 func (k *subject) change(name, text string, args ...any) {
 	k.e.Verdict, k.e.Check, k.e.Remedy = Candidate, name, fmt.Sprintf(text, args...)
@@ -89,24 +79,8 @@ func (k *subject) change(name, text string, args ...any) {
 // propose sets a remedy of which only a trial can tell whether it saves: it is said of what was tried.
 func (k *subject) propose(how func(*mender) bool, name, text string, args ...any) {
 	if k.x.try {
-		k.pool, k.how, k.e.unsure = true, how, true
+		k.guess, k.how, k.e.unsure = true, how, true
 		k.change(name, text, args...)
-	}
-}
-
-// least is the size in bytes of what is worth keeping for the next time.
-const least = 64
-
-// reuse sets the remedy for memory of which one instance is enough: thing is its name.
-func (k *subject) reuse(thing, reset string) {
-	switch {
-	case !k.again() || k.e.Size < least:
-	case k.life.round:
-		k.change("bufferpercall", "make %s once, before the loop, and %s in each round", thing, reset)
-		k.how = (*mender).keep
-	case k.s.Func.Parent() == nil: // else it may run once, as the New of a pool does
-		k.pool, k.how = true, (*mender).keep
-		k.change("bufferpercall", "take %s from a sync.Pool, and %s in each call", thing, reset)
 	}
 }
 
@@ -124,20 +98,21 @@ func (k *subject) named(t types.Type) string {
 }
 
 func (k *subject) object() {
-	thing := map[bool]string{true: "variable " + k.e.What, false: "one " + k.typeOf()}[k.s.Kind == life.Variable]
 	if of, ok := k.s.Type.Underlying().(*types.Struct); ok && of.NumFields() == 1 && k.life.kind == escaped {
 		k.e.Check = "pointerwrapper"
 	}
-	// what its fields refer to may have been handed out, so it is not used again
-	k.reuse(thing, "set it to its zero value")
 }
 
 func (k *subject) slice() {
-	k.reuse("the slice", "cut it to [:0]")
-	if m := k.mender(); k.e.Verdict == "" && m != nil && m.rows() != "" {
+	switch m := k.mender(); {
+	case m == nil:
+	case m.rows() != "":
 		k.how = (*mender).cut
 		k.change("prealloc", "one list for all rounds, make(%s, %s) before the loop, of which each round takes a part; "+
 			"whoever keeps one part keeps all", k.named(k.s.Value.Type()), m.rows())
+	case m.scratch() && k.dies():
+		k.guess, k.how = true, (*mender).hoist
+		k.change("bufferpercall", "make the slice once, before the loop, and clear it in each round")
 	}
 }
 
@@ -146,12 +121,9 @@ func (k *subject) appended() {
 	if call, ok := k.s.Node.(*ast.CallExpr); ok && call.Ellipsis.IsValid() {
 		g.Rounds = nil // which do not tell how many elements they add
 	}
-	switch {
-	case k.regrows(g) && (g.Begin != nil || g.Field == "" && k.local()):
+	if k.regrows(g) && (g.Begin != nil || g.Field == "" && k.local()) {
 		k.capacity("make(" + k.named(k.s.Value.Type()) + ", 0, " + k.length() + ")")
 		k.how = (*mender).capacity
-	case !k.ofCaller():
-		k.reuse("the slice", "cut it to [:0]")
 	}
 }
 
@@ -212,18 +184,11 @@ func (k *subject) local() bool {
 	return o.Params == 0 && !o.Shared && !o.Unknown
 }
 
-// ofCaller reports whether what append grows is the caller's.
-func (k *subject) ofCaller() bool {
-	return k.p.Origin(k.s.Instr.(*ssa.Call).Call.Args[0]).Params != 0
-}
-
 func (k *subject) mapped() {
 	if k.s.Kind == life.MapGrow && k.regrows(k.growth) && k.growth.Begin != nil {
 		k.capacity("make(" + k.typeOf() + ", " + k.length() + ")")
 		k.how = (*mender).sized
-		return
 	}
-	k.reuse("the map", "clear it")
 }
 
 // consumer is the function that the value is an argument of, or "".

@@ -20,34 +20,89 @@ var kept any
 
 func hold(s string) { kept = s }
 
-func YesMake(r io.Reader, n int) byte {
+func NoRoundMake(r io.Reader, n int) byte {
 	b := make([]byte, n)
 	r.Read(b)
 	return b[0]
 }
 
-func NoRecursiveMake(r io.Reader, n int) byte {
-	b := make([]byte, n)
-	r.Read(b)
-	if n > 9 {
-		b[0] += NoRecursiveMake(r, n-1)
-	}
-	return b[0]
-}
-
-func NoKeptOnAPathMake(r io.Reader, n int) byte {
-	b := make([]byte, n)
-	if k, _ := r.Read(b); k > 100 {
-		kept = b
-	}
-	return b[0]
-}
-
-func NoLiteralMake() func(r io.Reader, n int) byte {
-	return func(r io.Reader, n int) byte {
+func YesMake(r io.Reader, n int) (sum byte) {
+	for range n {
 		b := make([]byte, n)
 		r.Read(b)
-		return b[0]
+		sum += b[0]
+	}
+	return sum
+}
+
+func YesRecursiveMake(r io.Reader, n int) (sum byte) {
+	for range n {
+		b := make([]byte, n)
+		r.Read(b)
+		sum += b[0] + YesRecursiveMake(r, n-1)
+	}
+	return sum
+}
+
+func YesArgumentMake(r io.Reader, rows [][]byte) {
+	for _, row := range rows {
+		r.Read(make([]byte, len(row)))
+	}
+}
+
+func NoKeptOnAPathMake(r io.Reader, n int) (sum byte) {
+	for range n {
+		b := make([]byte, n)
+		if k, _ := r.Read(b); k > 100 {
+			kept = b
+		}
+		sum += b[0]
+	}
+	return sum
+}
+
+func NoNextRoundMake(r io.Reader, n int) (sum byte) {
+	var last []byte
+	for range n {
+		b := make([]byte, n)
+		r.Read(b)
+		if last != nil {
+			sum += last[0]
+		}
+		last = b
+	}
+	return sum
+}
+
+func NoOtherSizeMake(r io.Reader, n int) {
+	for n > 0 {
+		k, _ := r.Read(make([]byte, n))
+		n -= k
+	}
+}
+
+func NoGoroutineMake(r io.Reader, n int) {
+	for range n {
+		go r.Read(make([]byte, n))
+	}
+}
+
+func YesLiteralMake() func(r io.Reader, n int) byte {
+	return func(r io.Reader, n int) (sum byte) {
+		for range 9 {
+			b := make([]byte, n)
+			r.Read(b)
+			sum += b[0]
+		}
+		return sum
+	}
+}
+
+func NoLoopAroundTheLiteralMake(r io.Reader, n int) {
+	for range n {
+		func() {
+			r.Read(make([]byte, n))
+		}()
 	}
 }
 
