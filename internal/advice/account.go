@@ -80,6 +80,7 @@ type Explained struct {
 	inlined bool    // somewhere, Function is: the compiler decides again where it is inlined to
 	cause   *cause
 	mended  Finding // that stands for the remedy, where that has a fix of its own
+	second  Finding // that is tried where that saves nothing
 	fixed   string  // the key of the finding that has the fix
 	instead string  // what is said where the remedy saves nothing
 	unsure  bool    // a trial alone tells whether the remedy saves
@@ -345,7 +346,8 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 				open.add(part.totals)
 			}
 			seen.add(*part.totals.part(part.seen))
-			a.mend(part)
+			a.mend(part.mended, part.Share)
+			a.mend(part.second, part.Share)
 			if !a.merged(part) {
 				a.Sites = append(a.Sites, *part)
 			}
@@ -384,19 +386,17 @@ func (a *Account) merged(p *Explained) bool {
 	return false
 }
 
-// mend takes up the fix of a part, once for each place.
-func (a *Account) mend(p *Explained) {
-	if p.mended.Edits == nil {
+// mend takes up a fix of a part, once for each place.
+func (a *Account) mend(fixed Finding, share Shares) {
+	if fixed.Edits == nil {
 		return
 	}
 	for i := range a.mended {
-		if f := &a.mended[i]; f.key() == p.fixed {
-			f.Share.add(p.Share)
+		if f := &a.mended[i]; f.key() == fixed.key() {
+			f.Share.add(share)
 			return
 		}
 	}
-	share := p.Share
-	p.mended.unsure = p.unsure
-	p.mended.Share = &share
-	a.mended = append(a.mended, p.mended)
+	fixed.Share = &share
+	a.mended = append(a.mended, fixed)
 }

@@ -82,12 +82,17 @@ type Finding struct {
 	Pkg   string `json:"-"` // import path
 	Edits fix    `json:"-"` // what mends it; nil for none
 
-	unsure bool // as in Explained
+	unsure bool   // as in Explained
+	after  string // the key of the finding of the same memory that is tried before; this one, if that saves nothing
 }
 
 // key tells findings with a fix apart.
 func (f *Finding) key() string {
-	return fmt.Sprint(f.Spans[0].File, ":", f.Spans[0].Start, " ", f.Check)
+	key := fmt.Sprint(f.Spans[0].File, ":", f.Spans[0].Start, " ", f.Check)
+	if f.after != "" {
+		key += " instead"
+	}
+	return key
 }
 
 // Text is the message with the caveat, if any.

@@ -151,7 +151,8 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 	if len(lives) == 1 && len(remedies) == 1 && known {
 		return out
 	}
-	out.Check, out.Fix, out.mended, out.fixed, out.Decides = "", false, Finding{}, "", ""
+	out.Check, out.Fix, out.fixed, out.Decides = "", false, "", ""
+	out.mended, out.second = Finding{}, Finding{}
 	switch {
 	case !known:
 		out.Verdict, out.Open = Unknown, true
@@ -348,6 +349,9 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		e.Fix, e.fixed = true, e.mended.key()
 	} else if k.guess && !e.Fix {
 		e.settle()
+	}
+	if e.Fix && !e.unsure {
+		e.second = k.second()
 	}
 	return e
 }

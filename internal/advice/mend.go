@@ -452,5 +452,5 @@ func (k *subject) mended(f fix) Finding {
 	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.check(),
 		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, Pkg: k.p.Pkg.Path(),
 		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column, Start: at.Offset,
-			End: end.Offset}}, Edits: f}
+			End: end.Offset}}, Edits: f, unsure: k.e.unsure}
 }

@@ -34,6 +34,9 @@ func (r *Result) try(ctx context.Context, c Config) {
 	for i := range r.Evidence.Account.Sites {
 		e := &r.Evidence.Account.Sites[i]
 		got, ok := tried[e.fixed]
+		if f := &e.second; f.Edits != nil && got.Outcome != Kept && tried[f.key()].Outcome == Kept {
+			got, e.Remedy, e.Check, e.fixed = tried[f.key()], f.Message, f.Check, f.key()
+		}
 		switch {
 		case e.unsure && got.Outcome != Kept:
 			e.settle()
@@ -80,11 +83,15 @@ func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verif
 		err = v.sampled(within, pkgs, all)
 	}
 	slices.SortStableFunc(all, func(a, b *remedy) int {
-		return cmp.Compare(b.finding.Share.weight(), a.finding.Share.weight())
+		return cmp.Or(min(len(a.finding.after), 1)-min(len(b.finding.after), 1),
+			cmp.Compare(b.finding.Share.weight(), a.finding.Share.weight()))
 	})
 	for i, m := range all {
 		if err != nil {
 			break
+		}
+		if tried[m.finding.after].Outcome == Kept {
+			continue
 		}
 		v.Progress(fmt.Sprintf("trying fix %d of %d: %s:%d", i+1, len(all), m.finding.File, m.finding.Line))
 		tried[m.finding.key()], err = v.trial(within, m)

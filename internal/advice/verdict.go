@@ -56,7 +56,7 @@ func (k *subject) judge() {
 	case k.e.Fix || k.e.Verdict != "":
 	case k.outside():
 		k.buffer()
-	case k.s.Kind == life.Append && !k.growth.Sized:
+	default:
 		k.most()
 	}
 	k.look()
@@ -130,6 +130,9 @@ func (k *subject) appended() {
 // most proposes for how many elements a slice should have room as it begins, so that it grows less often and takes no
 // more memory in all: as the sizes of the profile say.
 func (k *subject) most() {
+	if k.s.Kind != life.Append || k.growth.Sized {
+		return
+	}
 	of, all := k.s.Value.Type().Underlying().(*types.Slice).Elem(), slices.Sorted(maps.Keys(k.t.sizes))
 	if len(all) < 2 || k.p.Sizes == nil || life.Parametrized(of) || k.p.Sizes.Sizeof(of) == 0 {
 		return
@@ -149,6 +152,22 @@ func (k *subject) most() {
 		begin := func(m *mender) bool { return m.begin(n) }
 		k.propose(begin, "prealloc", "begin with room for %d: make(%s, 0, %d)", n, list, n)
 	}
+}
+
+// second is what is proposed where the remedy saves nothing.
+func (k *subject) second() (f Finding) {
+	e := *k.e
+	e.Fix, e.Check, e.Verdict = false, "", ""
+	other := *k
+	if other.e, other.how = &e, nil; k.outside() {
+		return f
+	}
+	other.most()
+	if edits := other.mend(); edits != nil {
+		f = other.mended(edits)
+		f.after = k.e.fixed
+	}
+	return f
 }
 
 // regrows reports whether the rounds of a loop outgrow what it begins with, so that a
