@@ -217,9 +217,10 @@ func (m *mender) cut() bool {
 func (m *mender) scratch() bool {
 	call, ok := m.s.Node.(*ast.CallExpr)
 	stmt := m.stmt()
-	if !ok || stmt == nil || m.loop() == nil || !m.listed(stmt) || slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool {
-		return !m.plainInt(n) || !m.lasting(n, stmt.Pos())
-	}) {
+	if !ok || stmt == nil || m.loop() == nil || !m.listed(stmt) {
+		return false
+	}
+	if slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !m.plainInt(n) || !m.lasting(n, stmt.Pos()) }) {
 		return false
 	}
 	fate := m.p.Fate(m.s.Value)
@@ -238,7 +239,8 @@ func (m *mender) hoist() bool {
 		clear = fmt.Sprintf("for %s := range %s[:%s] {\n%s[%s] = *new(%s)\n}\n", i, list, size, list, i,
 			m.named(m.s.Value.Type().Underlying().(*types.Slice).Elem()))
 	}
-	m.put(stmt.Pos(), stmt.Pos(), fmt.Sprintf("if cap(%s) < %s {\n%s = make(%s, %s)\n}\n", list, size, list, of, size)+clear)
+	m.put(stmt.Pos(), stmt.Pos(), fmt.Sprintf("if cap(%s) < %s {\n%s = make(%s, %s)\n}\n%s", list, size, list, of, size,
+		clear))
 	m.put(call.Pos(), call.End(), fmt.Sprintf("%s[:%s:%s]", list, length, size))
 	return true
 }
