@@ -80,7 +80,7 @@ func (x *explainer) flows(sites []Explained) error {
 		if first.text != "" {
 			all, proven = p.ways(e, first, made)
 		}
-		if e.unsized() && (proven || len(all) > 0) {
+		if e.unsized() { // wherever it is inlined to
 			size := way{e.What + " " + unsized, place{absolute(x.base, e.File), e.Line}}
 			all = append(slices.DeleteFunc(all, func(w way) bool { return strings.HasSuffix(w.text, unsized) }), size)
 		}
