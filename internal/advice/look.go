@@ -73,7 +73,7 @@ func (k *subject) grown() string {
 func (k *subject) firstGroup() bool {
 	const entries, control = 8, 8
 	m, ok := k.s.Type.Underlying().(*types.Map)
-	if !ok || k.p.Sizes == nil || life.Parametrized(m) {
+	if !ok || k.p.Sizes == nil || life.Parametrized(m.Key()) || life.Parametrized(m.Elem()) {
 		return false
 	}
 	first := k.t.sizes[class(control+entries*(k.p.Sizes.Sizeof(m.Key())+k.p.Sizes.Sizeof(m.Elem())))]

@@ -276,3 +276,33 @@ func made() *pair { return new(pair) }
 		}
 	}
 }
+
+// TestSizesOfTypeParameters: what a type parameter decides has no size.
+func TestSizesOfTypeParameters(t *testing.T) {
+	x, p := explainerOf(t, `package m
+
+type cache[K comparable, V any] struct {
+	items map[K]V
+	list  []V
+}
+
+func (c *cache[K, V]) Add(k K, v V) {
+	if c.items == nil {
+		c.items = make(map[K]V)
+	}
+	c.items[k] = v
+	c.list = append(c.list, v)
+}
+`)
+	for _, s := range p.Sites() {
+		e := x.part(&cause{at: place{p.Fset.Position(s.Pos()).Filename, s.From}, function: "m.(*cache[...]).Add"}, p, s,
+			&site{Totals: Totals{Bytes: 1920, Objects: 20}, sizes: map[int64]*Totals{64: {Objects: 10, Bytes: 640},
+				128: {Objects: 10, Bytes: 1280}}})
+		if e.Verdict != Look {
+			t.Errorf("%s %s: %s, want look", e.Kind, e.What, e.Verdict)
+		}
+	}
+	if len(p.Sites()) < 3 {
+		t.Errorf("%d sites, want a map, its growth and a list's", len(p.Sites()))
+	}
+}
