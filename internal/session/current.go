@@ -3,6 +3,7 @@ package session
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -49,6 +50,14 @@ func parseGC(percent, limit string) (cell.GC, error) {
 // number, or from client_golang's metrics at a URL. Neither shows what the program
 // sets itself before the first metrics.
 func RunningGC(ctx context.Context, like string) (cell.GC, error) {
+	gc, err := runningGC(ctx, like)
+	if err != nil {
+		err = fmt.Errorf("%w: give today's setting with --current", err)
+	}
+	return gc, err
+}
+
+func runningGC(ctx context.Context, like string) (cell.GC, error) {
 	if pid, err := strconv.Atoi(like); err == nil {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err != nil {
@@ -60,7 +69,8 @@ func RunningGC(ctx context.Context, like string) (cell.GC, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, like, nil)
 	if err != nil || !strings.HasPrefix(like, "http") {
-		return cell.GC{}, fmt.Errorf("%q: want a process number, or the URL of its metrics", like)
+		return cell.GC{}, fmt.Errorf("%q: want a process number, or the URL of its metrics, such as "+
+			"http://HOST:9090/metrics", like)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -77,7 +87,13 @@ func RunningGC(ctx context.Context, like string) (cell.GC, error) {
 func metricsGC(r io.Reader) (cell.GC, error) {
 	percent, limit := math.NaN(), 0.0
 	for s := bufio.NewScanner(r); s.Scan(); {
+		// name{label="value"} value timestamp, without what is optional
 		name, value, _ := strings.Cut(s.Text(), " ")
+		if at := strings.LastIndexByte(s.Text(), '}'); at >= 0 {
+			name, _, _ = strings.Cut(name, "{")
+			value = strings.TrimSpace(s.Text()[at+1:])
+		}
+		value, _, _ = strings.Cut(value, " ")
 		v, err := strconv.ParseFloat(value, 64)
 		switch {
 		case err != nil:
@@ -90,7 +106,7 @@ func metricsGC(r io.Reader) (cell.GC, error) {
 	text, bytes := strconv.FormatFloat(percent, 'f', 0, 64), ""
 	switch {
 	case math.IsNaN(percent):
-		return cell.GC{}, fmt.Errorf("session: read metrics: go_gc_gogc_percent is missing: give --current")
+		return cell.GC{}, errors.New("session: read metrics: go_gc_gogc_percent is missing")
 	case percent < 0 || percent > math.MaxInt32: // off
 		text = "off"
 	}

@@ -45,11 +45,15 @@ func TestRunningGC(t *testing.T) {
 	if got, err := RunningGC(t.Context(), server.URL); err != nil || got != (cell.GC{Percent: -1, LimitBytes: 1 << 20}) {
 		t.Errorf("metrics of off: %+v, %v", got, err)
 	}
+	body = "go_gc_gogc_percent{job=\"a b\"} 250 1700000000000\ngo_gc_gomemlimit_bytes 1.048576e+06 1700000000000\n"
+	if got, err := RunningGC(t.Context(), server.URL); err != nil || got != (cell.GC{Percent: 250, LimitBytes: 1 << 20}) {
+		t.Errorf("metrics with labels and timestamps: %+v, %v", got, err)
+	}
 	body = "up 1\n"
 	if _, err := RunningGC(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "--current") {
 		t.Errorf("no metrics: %v", err)
 	}
-	if _, err := RunningGC(t.Context(), "nobody"); err == nil {
+	if _, err := RunningGC(t.Context(), "nobody"); err == nil || !strings.Contains(err.Error(), "--current") {
 		t.Error("neither process nor URL: no error")
 	}
 	if runtime.GOOS != "linux" {
