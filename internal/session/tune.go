@@ -221,8 +221,12 @@ func (l *TuneLog) Failed(err error) error {
 		n-- // the run that ended it
 	}
 	if n > 0 {
-		kept = fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, and the same command with --resume "+
-			"continues", n, l.ID)
+		are := "are"
+		if n == 1 {
+			are = "is"
+		}
+		kept = fmt.Sprintf("%s %s kept: 'isobar lab show %d' shows them, and the same command with --resume continues",
+			text.Plural(n, "finished run"), are, l.ID)
 	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(l.session.Err, "isobar: interrupted. %s\n", kept)

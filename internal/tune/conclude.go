@@ -67,6 +67,9 @@ func (t *tuning) conclude() {
 	if why := t.varies(); why != "" && !t.Objective.rises(isServed(t.Base)) {
 		a.Doubts = slices.Insert(a.Doubts, 0, why)
 	}
+	if why := t.drifts(); why != "" {
+		a.Doubts = slices.Insert(a.Doubts, 0, why)
+	}
 	if n := len(t.again); n > 0 {
 		a.Doubts = append(a.Doubts, fmt.Sprintf("the program failed in %d of %d runs, which were repeated: %s", n, a.Runs+n,
 			t.again[n-1]))

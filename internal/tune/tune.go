@@ -289,6 +289,7 @@ type tuning struct {
 	exceeds string    // a setting whose limit is not in force
 	failed  []cell.GC // settings under which the program does not run
 	figures []string  // that the program prints
+	drift   moments   // of response times within a run, logarithms
 	timed   bool      // runs end after a time, not when their work is done
 }
 
@@ -323,6 +324,9 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 			panicLine(rec.Stderr))
 	}
 	t.noises = append(t.noises, rec.Noise)
+	if drift := rec.Metrics[cell.LoadDrift]; drift > 0 {
+		t.drift.add(math.Log(drift))
+	}
 	if exceeds(rec) && slices.Contains(t.Calls, setLimit) {
 		t.exceeds = settingText(c)
 	}

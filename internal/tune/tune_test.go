@@ -419,6 +419,30 @@ func TestContentionIsSaid(t *testing.T) {
 	}
 }
 
+// TestColdServersAreSaid: response times that fall within each load are named with the remedy,
+// and those that scatter are not.
+func TestColdServersAreSaid(t *testing.T) {
+	for _, tc := range []struct {
+		drift, noise float64
+		said         bool
+	}{{0.94, 0.05, true}, {1.08, 0.05, true}, {1, 0.05, false}, {0.98, 0.001, false}, {0.94, 0.5, false}} {
+		rng := rand.New(rand.NewPCG(5, 5))
+		p := program(0.3)
+		c := Config{Base: cell.Config{Workload: "serve", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: 1}
+		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+			rec := p.record(c, 0.03, rng)
+			rec.Set(cell.LoadDrift, tc.drift*math.Exp(tc.noise*rng.NormFloat64()))
+			return rec, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := len(r.Doubts) > 0 && strings.Contains(r.Doubts[0], "--warmup"); said != tc.said {
+			t.Errorf("response times change to %v ± %v: %q", tc.drift, tc.noise, r.Doubts)
+		}
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	better, none, worse := stat.Comparison{Verdict: stat.Better}, stat.Comparison{Verdict: stat.NoDifference}, stat.Comparison{Verdict: stat.Worse}
 	tight, wide := none, none

@@ -33,6 +33,27 @@ func (t *tuning) varies() string {
 		bytesText(most), settingText(t.Base))
 }
 
+// Response times of a server that is loaded steadily differ between the halves of a load by
+// unsteady at most, and by chance: by surely standard errors of the mean over the runs.
+const unsteady, surely = 0.03, 3
+
+// drifts says that runs of a server end before it is warm; "" if they do not, or if that is
+// not sure.
+func (t *tuning) drifts() string {
+	d := &t.drift
+	far := math.Abs(d.mean())
+	if d.n < leastRounds || far < unsteady || far < surely*d.deviation()/math.Sqrt(d.n-1) {
+		return ""
+	}
+	fell := "fell"
+	if d.mean() > 0 {
+		fell = "rose"
+	}
+	return fmt.Sprintf("the server is not warm when its load is measured: response times %s by %.0f %% from the first "+
+		"half of the load to the second, over %.0f runs; memory and CPU time are of that state, too: --warmup TIME loads it "+
+		"for longer before", fell, 100*math.Abs(math.Expm1(d.mean())), d.n)
+}
+
 // A program that runs for a fixed time allocates more where collection costs less, by
 // moreWork at least for sure, and by timed times what its wall time differs by: between all
 // runs, as chance decides which of them does most; between the two that do most and least

@@ -94,6 +94,10 @@ const (
 
 	ExitStatus = "/exit:status"
 
+	// LoadDrift is the median response time of a server in the second half of the load over
+	// that in the first.
+	LoadDrift = "/load/drift:ratio"
+
 	// FigurePrefix begins the names of figures that a program or a load generator
 	// printed; its unit or name follows.
 	FigurePrefix = "/figure:"

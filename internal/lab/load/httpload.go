@@ -71,6 +71,9 @@ type Result struct {
 	// Both end with the answer: Response starts when the request was due, Service
 	// when it was sent.
 	Response, Service *latency.Histogram
+	// Drift is the median response time in the second half of the time over that in the first;
+	// 0 where one has no answer. A server that warms up is below 1.
+	Drift float64
 }
 
 func (c Config) check() error {
@@ -170,14 +173,31 @@ func Run(ctx context.Context, c Config) (Result, error) {
 		}
 	}
 	run.start = time.Now()
-	var wg sync.WaitGroup
+	window := run.response.Window()
+	medianOf := func(to []time.Duration) { window.Next([]float64{0.5}, to) }
+	var early, late [1]time.Duration
+	var wg, clock sync.WaitGroup
+	loaded := make(chan struct{})
+	clock.Go(func() {
+		select {
+		case <-time.After(c.Duration / 2):
+			medianOf(early[:])
+		case <-loaded:
+		}
+	})
 	for i, cl := range clients {
 		wg.Go(func() { cl.loop(int64(i)) })
 	}
 	wg.Wait()
+	close(loaded)
+	clock.Wait()
+	medianOf(late[:])
 	r := Result{
 		Elapsed: time.Since(run.start), Response: run.response.Snapshot(), Service: run.service.Snapshot(),
 		HalfOpen: half.open.Load(), Reopened: half.reopened.Load(),
+	}
+	if early[0] > 0 {
+		r.Drift = float64(late[0]) / float64(early[0])
 	}
 	for _, cl := range clients {
 		r.Due += cl.due

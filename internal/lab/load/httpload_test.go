@@ -63,6 +63,23 @@ func TestDueCountsWhatWasNotSent(t *testing.T) {
 	}
 }
 
+// TestDrift loads a server that takes longer for the first 25 of 60 requests.
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) <= 25 {
+			time.Sleep(90 * time.Millisecond)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}))
+	defer srv.Close()
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Connections: 5, Rate: 30, Duration: 2 * time.Second})
+	if err != nil || r.Drift <= 0 || r.Drift > 0.5 {
+		t.Errorf("drift %.2f, %v", r.Drift, err)
+	}
+}
+
 // TestStall holds that response times include a stall for every request due
 // during it.
 func TestStall(t *testing.T) {

@@ -264,6 +264,9 @@ func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct
 		}
 		if i == 0 {
 			sum = r
+			if r.Drift > 0 {
+				rec.Set(cell.LoadDrift, r.Drift)
+			}
 			continue
 		}
 		sum.Due, sum.Done, sum.Failed = sum.Due+r.Due, sum.Done+r.Done, sum.Failed+r.Failed
