@@ -253,6 +253,51 @@ func (h half) judge(t *testing.T, suffix string, outside float64) {
 	}
 }
 
+// TestRatiosOfRecords tunes by recorded runs, and wants the ratio of CPU time that the answer
+// states to hold, in its interval, that of all runs recorded. Where it does not, the setting
+// mostly saves more than stated. docs/adr/0039.
+func TestRatiosOfRecords(t *testing.T) {
+	const seeds = 10
+	for suffix, want := range map[string]float64{"": 0.80, "-loaded": 0.84} {
+		var held, overstated moments
+		for _, name := range append(slices.Clone(halves[0].names), halves[1].names...) {
+			s := tunable(readScan(t, name+suffix))
+			cpus := map[cell.GC]*moments{}
+			for _, r := range s.Runs {
+				gc := setting(r.GOGC, r.Limit*mib)
+				if cpus[gc] == nil {
+					cpus[gc] = &moments{}
+				}
+				cpus[gc].add(r.CPU)
+			}
+			for seed := range uint64(seeds) {
+				a := tuneScan(t, s, seed).Tuned
+				if len(a.Choices) == 0 {
+					continue
+				}
+				c := a.Choices[0]
+				ratio := cpus[c.Setting.GC].mean() / cpus[a.Base.GC].mean()
+				held.add(oneIf(ratio >= c.CPU.Lo && ratio <= c.CPU.Hi))
+				overstated.add(oneIf(ratio > c.CPU.Hi))
+				if c.Outcome == Recommended && ratio > 1 {
+					t.Errorf("%s%s: %s is recommended, and takes %.3f times the CPU time", name, suffix, c.Setting.GC, ratio)
+				}
+			}
+		}
+		t.Logf("%s: held %.3f, saves less than stated %.3f", suffix, held.mean(), overstated.mean())
+		if held.mean() < want || overstated.mean() > 0.10 {
+			t.Errorf("%s: held %.3f, want %.2f; saves less than stated %.3f", suffix, held.mean(), want, overstated.mean())
+		}
+	}
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // TestBeyondOfRecords: what counts to a limit beside the heap is about the same under the
 // lowest and the highest limit that a program ran under, so that runs of one tell it of
 // others, docs/adr/0025.
