@@ -405,12 +405,8 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 	if !ok {
 		return
 	}
-	code := k.life
 	if l.kind == died && !k.outside() {
-		k.elsewhere = code.kind != died
-	}
-	if l.unseen { // the code tells, and where it does not, one that is used again may still be needed
-		l.many = l.many || code.many || code.kind != died || l.up > 0
+		k.elsewhere = k.life.kind != died
 	}
 	k.life, k.e.Measured, k.e.seen = l, objects, 1-l.unmeasured
 }

@@ -30,9 +30,6 @@ type lifetime struct {
 	kind    lifeKind
 	in      string      // died: with the call of this function; else the one that makes or returns it
 	round   bool        // died: with the round of a loop there
-	many    bool        // several live at once: the rounds of a loop make them, and they outlive these
-	unseen  bool        // one call made several, and nobody looked how many of them live at once
-	up      int         // how many callers of the line's function it went up before
 	through string      // the field that held it meanwhile
 	late    bool        // died: at the latest, as calls of functions below were not seen
 	holder  life.Holder // kept: by whom
@@ -127,8 +124,7 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	}
 	fate, loop := x.fate(p, s), p.Loop(s.Instr.Block()) != nil
 	l := x.local(p, fate, name)
-	l.round = l.kind == died && l.up == 0 && loop && !fate.Beyond
-	l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
+	l.round = l.kind == died && loop && !fate.Beyond
 	return l
 }
 

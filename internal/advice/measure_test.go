@@ -145,32 +145,6 @@ func TestHooksAreOld(t *testing.T) {
 	}
 }
 
-// TestUnseenRoundsAreMany: of several objects that one call made, of which nobody looked
-// how many live at once, one is used again only where the code excludes that others live.
-func TestUnseenRoundsAreMany(t *testing.T) {
-	at := frame{place: place{"/m/m.go", 7}, function: "example.org/m.F"}
-	c := &cause{at: at.place, chains: map[string]*chain{"": {origin: at, made: true}}}
-	for _, tt := range []struct {
-		name string
-		each int
-		code lifetime
-		want bool
-	}{
-		{"one a call", 1, lifetime{kind: unproved}, false},
-		{"the code does not tell", 3, lifetime{kind: unproved}, true},
-		{"the code says one", 3, lifetime{kind: died, round: true}, false},
-		{"the code says several", 3, lifetime{kind: died, many: true}, true},
-	} {
-		m := sightings{}
-		*m.of(kindOf{trailOf("", []frame{at}), made{size: 16}}) = tally{made: tt.each, each: tt.each, by: map[heldBy]int{}}
-		k := &subject{x: &explainer{measured: m}, c: c, t: &site{}, e: &Explained{}, life: tt.code}
-		k.known(m.lifetime(c, k.t))
-		if k.life.kind != died || k.e.Measured == 0 || k.life.many != tt.want {
-			t.Errorf("%s: %+v, want many %v", tt.name, k.life, tt.want)
-		}
-	}
-}
-
 // TestRecursionMakesSeveral: what a function makes before it calls itself lives beside
 // what that call makes, although no look saw both.
 func TestRecursionMakesSeveral(t *testing.T) {
@@ -187,11 +161,11 @@ func TestRecursionMakesSeveral(t *testing.T) {
 	} {
 		c := &cause{at: at.place, chains: map[string]*chain{"": {origin: at, frames: tt.callers, made: true}}}
 		m := sightings{}
-		*m.of(kindOf{trailOf("", append([]frame{at}, tt.callers...)), made{size: 16}}) = tally{made: 1, each: 1,
+		*m.of(kindOf{trailOf("", append([]frame{at}, tt.callers...)), made{size: 16}}) = tally{made: 1, rounds: 1,
 			by: map[heldBy]int{}}
 		l, objects, ok := m.lifetime(c, &site{})
-		if !ok || objects != 1 || l.kind != died || l.in != "m.G" || l.many != tt.want {
-			t.Errorf("%s: %+v of %d objects, %v; want many %v", tt.name, l, objects, ok, tt.want)
+		if !ok || objects != 1 || l.kind != died || l.in != "m.G" || l.round == tt.want {
+			t.Errorf("%s: %+v of %d objects, %v; want several %v", tt.name, l, objects, ok, tt.want)
 		}
 	}
 }

@@ -30,7 +30,6 @@ func trailOf(callee string, frames []frame) trail {
 // A tally sums up what became of the objects of one trail and size.
 type tally struct {
 	made, live       int            // by sampled calls, as these returned
-	each             int            // made by one of the calls, at most
 	by               map[heldBy]int // who has the live ones
 	most             int            // live at once, as one of the calls returned
 	rounds, inRounds int            // looks between rounds of a loop with two or more made; the most live ones in these
@@ -40,7 +39,7 @@ type tally struct {
 // add adds another tally, each of its objects as often as its weight.
 func (t *tally) add(o *tally, weight int) {
 	t.made, t.live = t.made+weight*o.made, t.live+weight*o.live
-	t.each, t.most = max(t.each, o.each), max(t.most, o.most)
+	t.most = max(t.most, o.most)
 	t.rounds, t.inRounds, t.dense = t.rounds+o.rounds, max(t.inRounds, o.inRounds), t.dense || o.dense
 	for h, n := range o.by {
 		t.by[h] += weight * n
@@ -165,7 +164,7 @@ func (s *watching) look(ctx context.Context, round int, now call, objects []heap
 		}
 		all.made += c.made
 		all.live += c.live
-		all.each, all.most = max(all.each, c.made), max(all.most, c.live)
+		all.most = max(all.most, c.live)
 		for h, n := range c.by {
 			all.by[h] += n
 		}
@@ -372,8 +371,8 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 		alive := min(left, float64(now.live)/float64(now.made))
 		if alive < left {
 			seen := now.rounds > 0 && !now.dense
-			before.add(lifetime{kind: died, in: shortName(f.function), up: i, many: several, through: through,
-				late: late, round: seen && !several, unseen: !seen && now.each > 1}, weight*(left-alive))
+			before.add(lifetime{kind: died, in: shortName(f.function), through: through, late: late,
+				round: seen && !several}, weight*(left-alive))
 		}
 		several = several || now.most > 1
 		left, last, top, through, late = alive, now, i, now.field(), false
@@ -385,9 +384,7 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 		if left == 0 {
 			break
 		}
-		l := h.lifetime(frames[top])
-		l.up, l.many = l.up+top, l.many || several
-		before.add(l, weight*left*float64(last.by[h])/float64(last.live))
+		before.add(h.lifetime(frames[top]), weight*left*float64(last.by[h])/float64(last.live))
 	}
 	for _, l := range before {
 		ends.add(l, l.part)
@@ -450,7 +447,6 @@ func (s *spread) add(l lifetime, part float64) {
 		o := (*s)[i]
 		if o.part = 0; o.String() == l.String() {
 			(*s)[i].part += part
-			(*s)[i].many, (*s)[i].unseen = o.many || l.many, o.unseen || l.unseen
 			return
 		}
 	}
