@@ -17,16 +17,22 @@ type command struct {
 	env []string // beyond that of this process
 }
 
+// of returns a program that can be started.
+func (c command) of(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), c.env...)
+	cmd.SysProcAttr = groupAttr()
+	cmd.Cancel = func() error { return killGroup(cmd.Process) }
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
 // run returns what the program wrote to its standard output. The error of one
 // that failed ends with the last lines it wrote, those of its standard error last.
 func (c command) run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), c.env...)
+	cmd := c.of(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.SysProcAttr = groupAttr()
-	cmd.Cancel = func() error { return killGroup(cmd.Process) }
-	cmd.WaitDelay = 5 * time.Second
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -305,12 +304,9 @@ func (m *measurer) measureBenchmark(ctx context.Context, binary string, b judge)
 		return err
 	}
 	defer answer.Close()
-	cmd := exec.CommandContext(ctx, binary, b.flags(measuredTimes)...)
-	cmd.Dir, cmd.Env = b.pkg.Dir, append(os.Environ(), "ISOBAR_MEASURED=1", "GOGC=off", memoryLimit)
+	in := command{b.pkg.Dir, []string{"ISOBAR_MEASURED=1", "GOGC=off", memoryLimit}}
+	cmd := in.of(ctx, binary, b.flags(measuredTimes)...)
 	cmd.ExtraFiles = []*os.File{tell, listen}
-	cmd.SysProcAttr = groupAttr()
-	cmd.Cancel = func() error { return killGroup(cmd.Process) }
-	cmd.WaitDelay = 5 * time.Second
 	err = cmd.Start()
 	tell.Close()
 	listen.Close()
