@@ -40,9 +40,9 @@ type prover struct {
 	by   time.Time          // when it stops, at the latest
 }
 
-// ways returns the ways of a site to the heap, beginning with the one that the compiler names, and whether they are all:
-// whether the compiler leaves the site on the stack without them. Each of them by itself takes it to the heap. Made is
-// the weight of what takes the first one.
+// ways returns the ways of a site to the heap, beginning with the one that the compiler names, and whether they are
+// all: whether the compiler leaves the site on the stack without them. Each of them by itself takes it to the heap.
+// Made is the weight of what takes the first one.
 func (p *prover) ways(e *Explained, first way, made int64) (all []way, proven bool) {
 	const most = 4
 	all = []way{first}
