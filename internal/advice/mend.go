@@ -217,7 +217,7 @@ func (m *mender) cut() bool {
 func (m *mender) scratch() bool {
 	call, ok := m.s.Node.(*ast.CallExpr)
 	stmt := m.stmt()
-	if !ok || stmt == nil || m.loop() == nil || !m.listed(stmt) {
+	if !ok || stmt == nil || m.loop() == nil || !m.listed(stmt) || !m.straight(stmt) {
 		return false
 	}
 	if slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !m.plainInt(n) || !m.lasting(n, stmt.Pos()) }) {
@@ -225,6 +225,27 @@ func (m *mender) scratch() bool {
 	}
 	fate := m.p.Fate(m.s.Value)
 	return fate.Dies() && !fate.Started && !fate.Beyond
+}
+
+// straight reports whether a statement always comes to the expression, and calls nothing before.
+func (m *mender) straight(stmt ast.Stmt) bool {
+	switch stmt.(type) {
+	case *ast.AssignStmt, *ast.DeclStmt, *ast.ExprStmt, *ast.ReturnStmt:
+	default:
+		return false
+	}
+	ok := true
+	ast.Inspect(stmt, func(n ast.Node) bool {
+		around := slices.Contains(m.path, n)
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			ok = ok && (!around || n.Op != token.LAND && n.Op != token.LOR)
+		case *ast.CallExpr:
+			ok = ok && (around || m.s.Node.Pos() <= n.Pos())
+		}
+		return ok
+	})
+	return ok
 }
 
 // hoist makes the slice of all rounds before the loop, and again where a round needs a larger one.

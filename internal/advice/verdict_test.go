@@ -87,6 +87,52 @@ func NoGoroutineMake(r io.Reader, n int) {
 	}
 }
 
+func read(r io.Reader, b []byte) int {
+	k, _ := r.Read(b)
+	return k
+}
+
+func NoConditionMake(r io.Reader, n int) {
+	for read(r, make([]byte, n)) > 0 {
+	}
+}
+
+func YesBodyMake(r io.Reader, n int) (all int) {
+	for range n {
+		all += read(r, make([]byte, n))
+	}
+	return all
+}
+
+func NoPerhapsMake(from []*strings.Reader) (ok bool) {
+	for _, f := range from {
+		ok = f != nil && read(f, make([]byte, 9)) > 0
+	}
+	return ok
+}
+
+type growing struct{ n int }
+
+func (g *growing) more() int { g.n++; return g.n }
+
+func first(n int, r io.Reader, b []byte) int { return n + read(r, b) }
+
+func last(r io.Reader, b []byte, n int) int { return n + read(r, b) }
+
+func NoCallBeforeMake(g *growing, r io.Reader) (all int) {
+	for range 9 {
+		all += first(g.more(), r, make([]byte, g.n))
+	}
+	return all
+}
+
+func YesCallAfterMake(g *growing, r io.Reader) (all int) {
+	for range 9 {
+		all += last(r, make([]byte, g.n), g.more())
+	}
+	return all
+}
+
 func YesLiteralMake() func(r io.Reader, n int) byte {
 	return func(r io.Reader, n int) (sum byte) {
 		for range 9 {
