@@ -116,6 +116,14 @@ func (t *tuning) run1(r *racer) error {
 	return nil
 }
 
+// p99 is the median of its 99th percentiles; infinite without a run.
+func (r *racer) p99() float64 {
+	if len(r.p99s) == 0 {
+		return math.Inf(1)
+	}
+	return median(r.p99s)
+}
+
 // beyond returns the mean of the log ratios of r to o, paired by round, and the
 // half-width of its one-sided interval at the given level.
 func (r *racer) beyond(o *racer, level float64) (mean, half float64) {
@@ -222,8 +230,9 @@ func (t *tuning) choose(racers []*racer) (cell.Config, Prediction) {
 		t.answer.Outcome = Inconclusive
 		t.answer.Reason = "no setting keeps within the memory allowed; today's: " + racers[0].out
 		if t.MaxP99 > 0 {
-			t.answer.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: today's is %v", t.MaxP99,
-				seconds(median(racers[0].p99s)))
+			r := slices.MinFunc(racers, func(a, b *racer) int { return cmp.Compare(a.p99(), b.p99()) })
+			t.answer.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: today's is %v, the least %v, with %s",
+				t.MaxP99, seconds(racers[0].p99()), seconds(r.p99()), settingText(r.config))
 		}
 		return t.Base, Prediction{}
 	}

@@ -88,6 +88,9 @@ func TestBoundOfLatency(t *testing.T) {
 	if r.Outcome != Inconclusive || !strings.Contains(r.Reason, "99th percentile within 1µs") {
 		t.Errorf("%s (%s)", r.Outcome, r.Reason)
 	}
+	if !strings.Contains(r.Reason, "the least ") || !strings.Contains(r.Reason, ", with GOGC=") {
+		t.Errorf("the reason does not name what comes closest: %s", r.Reason)
+	}
 	// The default breaks the bound: what keeps it is recommended.
 	r = raced(t, CPU, 0.02, better, func(c *Config) { c.MaxP99 = 1500 * time.Microsecond })
 	if r.Outcome != Recommended || better(r.Setting.GC) != 1e6 || !strings.Contains(r.Reason, "the bound that the baseline breaks") {
