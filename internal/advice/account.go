@@ -353,6 +353,9 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			}
 		}
 	}
+	if j.total.Objects > 0 { // the profiles tell what allocates
+		a.Sites = slices.DeleteFunc(a.Sites, func(e Explained) bool { return e.totals.Objects == 0 && e.totals.Bytes == 0 })
+	}
 	a.Explained, a.Open, a.Measured = known.of(all), open.of(all), seen.of(all)
 	slices.SortStableFunc(a.Sites, func(p, q Explained) int {
 		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File),
