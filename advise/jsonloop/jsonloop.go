@@ -39,10 +39,10 @@ func run(p *check.Pass) {
 		case !written(p, v, loop):
 		case loop != nil:
 			p.Report(call, "json."+name+" allocates a result for each message; a json.Encoder made before the "+
-				"loop writes to the same place from one buffer")
+				"loop writes to the same place from one buffer, each with a newline")
 		default:
 			p.Report(call, "json."+name+" allocates a result that is only written; a json.Encoder writes it "+
-				"from a buffer that package json keeps")
+				"from a buffer that package json keeps, with a newline")
 		}
 	}
 	for _, path := range packages {
@@ -68,10 +68,6 @@ func written(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 			return false
 		}
 		if b := p.Builtin(call); b == "len" {
-			continue
-		}
-		if p.Info.Types[call.Fun].IsType() && loop == nil {
-			writes = true // as a string
 			continue
 		}
 		sel, ok := call.Fun.(*ast.SelectorExpr)

@@ -14,6 +14,11 @@ func one(w io.Writer, v any) error {
 	return err
 }
 
+func text(v any) (string, error) { // which is kept
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
 func received(r io.Reader, v any) error {
 	b, err := io.ReadAll(r)
 	if err != nil {
