@@ -105,7 +105,11 @@ func edited(name string, src []byte, changes []change) ([]byte, error) {
 	if was, err := format.Source(src); err != nil || !bytes.Equal(was, src) {
 		return text, nil
 	}
-	return format.Source(text)
+	for before := []byte(nil); err == nil && !bytes.Equal(before, text); { // gofmt drops one empty statement at a time
+		before = text
+		text, err = format.Source(text)
+	}
+	return text, err
 }
 
 // prune removes the imports that src uses and text no longer does.

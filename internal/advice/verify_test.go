@@ -71,6 +71,7 @@ func FuzzEdited(f *testing.F) {
 	src := []byte("package p\n\nimport \"fmt\"\n\nfunc g(n int) string { return fmt.Sprint(n) }\n")
 	f.Add(30, 35, "x", 50, 50, "y")
 	f.Add(10, 24, "", 56, 69, `"z"`)
+	f.Add(10, 11, "", 47, 69, ";")
 	f.Fuzz(func(t *testing.T, a, b int, s string, c, d int, u string) {
 		if a < 0 || b < 0 || c < 0 || d < 0 {
 			return
