@@ -54,46 +54,52 @@ func (t *tuning) drifts() string {
 		"for longer before", fell, 100*math.Abs(math.Expm1(d.mean())), d.n)
 }
 
-// A program that runs for a fixed time allocates more where collection costs less, by
-// moreWork at least for sure, and by timed times what its wall time differs by: between all
-// runs, as chance decides which of them does most; between the two that do most and least
-// where these are further apart than chance. There, other programs make the starved run do
-// least, and take longest.
-const moreWork, timed = 0.05, 3
+// Runs are of a fixed time where some allocate moreWork more than others for sure, and those
+// that do take no longer: of how much more they allocate, their wall time rises by less than
+// a share, follows, with its standard error times surely. Of runs of random work it rises as
+// much; where other programs starve a run of a fixed time, it does least and takes longest.
+const moreWork, follows = 0.05, 1.0 / 3
 
 // fixedTime says that runs end after a time and not when their work is done; "" if they do
 // not, or if that is not sure. gctrace rounds down to MiB, by chance or alike in each cycle:
 // half a MiB of each cycle is in doubt.
 func fixedTime(pilots []Pilot) string {
-	// Of what was allocated: the most for sure, and the least; and the wall times of those runs.
-	var least, most, wallOfLeast, wallOfMost, shortest, longest float64
-	n := 0
+	// Of what was allocated: the most for sure, and the least.
+	least, most := math.Inf(1), 0.0
+	var allocated, walls []float64
 	for _, p := range pilots {
 		if p.Cycles < fewCycles {
 			continue
 		}
 		doubt := float64(p.Cycles) * mib / 2
-		if n++; n == 1 {
-			least, most, shortest, longest = math.Inf(1), 0, p.Wall, p.Wall
-		}
-		if sure := p.allocated + doubt; sure < least {
-			least, wallOfLeast = sure, p.Wall
-		}
-		if sure := p.allocated - p.rest - doubt; sure > most {
-			most, wallOfMost = sure, p.Wall
-		}
-		shortest, longest = min(shortest, p.Wall), max(longest, p.Wall)
+		least, most = min(least, p.allocated+doubt), max(most, p.allocated-p.rest-doubt)
+		allocated, walls = append(allocated, math.Log(p.allocated)), append(walls, math.Log(p.Wall))
 	}
-	longer := longest / shortest
-	if most > sameWork*least {
-		longer = wallOfMost / wallOfLeast
+	if len(walls) < 3 || most < (1+moreWork)*least {
+		return ""
 	}
-	if n < 3 || most < (1+max(moreWork, timed*(longer-1)))*least {
+	if slope, deviation := regress(allocated, walls); slope+surely*deviation > follows {
 		return ""
 	}
 	return fmt.Sprintf("the program runs for a fixed time and not for fixed work: each run takes %.2f to %.2f s, and it "+
 		"allocates %s in one and %s in another; where collection costs less it does more, which neither wall nor CPU "+
-		"time shows", shortest, longest, bytesText(least), bytesText(most))
+		"time shows", math.Exp(slices.Min(walls)), math.Exp(slices.Max(walls)), bytesText(least), bytesText(most))
+}
+
+// regress returns the slope of the line by least squares through y over x, and its standard error.
+func regress(x, y []float64) (slope, deviation float64) {
+	n := float64(len(x))
+	var mx, my float64
+	for i := range x {
+		mx, my = mx+x[i]/n, my+y[i]/n
+	}
+	var xx, xy, yy float64
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		xx, xy, yy = xx+dx*dx, xy+dx*dy, yy+dy*dy
+	}
+	slope = xy / xx
+	return slope, math.Sqrt(max(yy-slope*xy, 0) / (n - 2) / xx)
 }
 
 // endsByTime reports whether the objective says nothing because runs are of a fixed time. What
