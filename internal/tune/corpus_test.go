@@ -63,7 +63,7 @@ var corpus = []corpusProgram{
 	{Name: "policies", Pod: true, What: "go-jsonnet: the rules of four teams evaluated", Command: `exec $D/bin/policies`},
 	{Name: "articles", Pod: true, What: "html-to-markdown: a server that turns a page into Markdown", Command: `exec $D/bin/articles 127.0.0.1:18508`,
 		URL: "http://127.0.0.1:18508/article"},
-	{Name: "revisions", Pod: true, What: "go-diff: 40 versions of a text compared, and patched one into the next", Command: `exec $D/bin/revisions`},
+	{Name: "revisions", Pod: true, What: "go-diff: 400 versions of a text compared, and patched one into the next", Command: `exec $D/bin/revisions`},
 	{Name: "catalogue", Pod: true, What: "graphql-go: a server that answers a query, one request after another",
 		Command: `exec $D/bin/catalogue 127.0.0.1:18509`, URL: "http://127.0.0.1:18509/books", Rate: "0", Objective: Throughput},
 	{Name: "bookings", Pod: true, What: "buntdb: bookings written and read for 400 ms", Command: `exec $D/bin/bookings`,

@@ -21,7 +21,7 @@ func main() {
 	}
 	d := diffmatchpatch.New()
 	text, total := strings.Join(lines, "\n"), 0
-	for range 40 {
+	for range 400 {
 		for range 12 {
 			i := rng.IntN(len(lines))
 			lines[i] = strings.Replace(lines[i], words[rng.IntN(len(words))], words[rng.IntN(len(words))], 1)
