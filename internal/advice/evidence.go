@@ -217,7 +217,7 @@ func (j *joiner) samples(name string, p *profile.Profile) error {
 }
 
 // charge gives a sample to the first line of the packages that is in its
-// stack, from the leaf up and through inlined calls, tests left out.
+// stack, from the leaf up and through inlined calls, unless a test is below it.
 func (j *joiner) charge(s *profile.Sample, t Totals) {
 	stack := frames(s)
 	if j.timings.prepares(stack, j.benchmarks) {
@@ -230,6 +230,9 @@ func (j *joiner) charge(s *profile.Sample, t Totals) {
 	}
 	for i, f := range stack {
 		file, ok := j.own(f)
+		if strings.HasSuffix(f.Function.Filename, "_test.go") {
+			break // of a test that is called back: its own memory
+		}
 		if !ok {
 			continue
 		}

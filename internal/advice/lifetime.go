@@ -37,9 +37,9 @@ type lifetime struct {
 	where   string      // FILE:LINE of the place that decides
 	too     []string    // who else keeps it
 	part    float64     // of the bytes
+	vague   bool        // the sample does not tell which part
 	mixed   bool        // some of it dies, and some does not
 	rest    []lifetime  // of the others, where they live longer or shorter
-	spread  float64     // the part of what is in none of these, as each is small
 
 	unmeasured float64 // the part that benchmarks make on ways that no sample shows
 }
@@ -71,14 +71,15 @@ func (l lifetime) String() string {
 	for _, other := range l.too {
 		text += ", and " + other
 	}
-	if l.part > 0 && l.part < 0.95 {
+	switch {
+	case l.part > 0 && l.part < 0.95 && l.vague:
+		text += " (some of its bytes)"
+	case l.part > 0 && l.part < 0.95:
 		text += fmt.Sprintf(" (%.0f %% of its bytes)", 100*l.part)
 	}
 	for _, other := range l.rest {
+		other.vague = l.vague
 		text += "; " + other.String()
-	}
-	if l.spread >= 0.05 {
-		text += fmt.Sprintf("; and others, each with less (%.0f %% of its bytes)", 100*l.spread)
 	}
 	if l.unmeasured >= 0.05 {
 		text += fmt.Sprintf("; not measured of %.0f %% of its bytes", 100*l.unmeasured)

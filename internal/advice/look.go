@@ -2,6 +2,7 @@ package advice
 
 import (
 	"cmp"
+	"go/ast"
 	"go/types"
 	"slices"
 	"strings"
@@ -63,6 +64,12 @@ func (k *subject) grown() string {
 		if call, ok := from.(*ssa.Call); ok && call.Call.StaticCallee() != nil {
 			return "it grows what " + shortName(call.Call.StaticCallee().String()) + " returns (" +
 				k.x.position(k.p, call.Pos()) + ")"
+		}
+	}
+	if call, ok := k.s.Node.(*ast.CallExpr); ok && k.s.Kind == life.Append {
+		list, _ := ast.Unparen(call.Args[0]).(*ast.Ident)
+		if v, ok := k.p.Info.Uses[list].(*types.Var); ok && (v.Kind() == types.LocalVar || v.Kind() == types.ResultVar) {
+			return "what grows is declared at " + k.x.position(k.p, v.Pos())
 		}
 	}
 	return ""

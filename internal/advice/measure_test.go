@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/pprof/profile"
 )
 
 // lifetimes has what the package of the test data says of each function: the
@@ -167,6 +169,66 @@ func TestRecursionMakesSeveral(t *testing.T) {
 		if !ok || objects != 1 || l.kind != died || l.in != "m.G" || l.round == tt.want {
 			t.Errorf("%s: %+v of %d objects, %v; want several %v", tt.name, l, objects, ok, tt.want)
 		}
+	}
+}
+
+// TestSharesNeedASample: shares are said of parts that enough calls and objects show, and nobody is said to hold what is
+// of other sizes than those that were seen.
+func TestSharesNeedASample(t *testing.T) {
+	at := frame{place: place{"/m/m.go", 7}, function: "example.org/m.F"}
+	by, kept := bench{"example.org/m", "BenchmarkF"}, heldBy{rank: byGlobal, name: "m.all"}
+	for _, tt := range []struct {
+		name        string
+		seen        tally
+		size, bytes int64
+		want        string
+	}{
+		{"many calls", tally{made: 400, live: 200, calls: 200, by: map[heldBy]int{kept: 200}}, 64, 10 << 20,
+			"(50 % of its bytes)"},
+		{"few calls", tally{made: 4, live: 2, calls: 4, by: map[heldBy]int{kept: 2}}, 64, 10 << 20, "(some of its bytes)"},
+		{"few objects in the profile", tally{made: 400, live: 200, calls: 200, by: map[heldBy]int{kept: 200}}, 64,
+			4 * int64(profileRate), "(some of its bytes)"},
+		{"another size that ends alike", tally{made: 4, live: 4, calls: 4, by: map[heldBy]int{kept: 4}}, 4096, 10 << 20,
+			"kept by package variable m.all"},
+		{"another size with two ends", tally{made: 4, live: 2, calls: 4, by: map[heldBy]int{kept: 2}}, 4096, 10 << 20, ""},
+	} {
+		made64 := made{by: by, size: 64}
+		m, of := sightings{}, &site{}
+		*m.of(kindOf{trailOf("", []frame{at}), made64}) = tt.seen
+		of.charge(Totals{Bytes: tt.bytes, Objects: tt.bytes / tt.size}, tt.size)
+		c := &cause{at: at.place, chains: map[string]*chain{"": {origin: at, made: true, by: map[bench]*site{by: of}}}}
+		l, _, ok := m.lifetime(c, of)
+		if ok != (tt.want != "") || ok && !strings.Contains(l.String(), tt.want) {
+			t.Errorf("%s: %q, %v; want %q", tt.name, l, ok, tt.want)
+		}
+	}
+}
+
+// TestWhatGrowsIsNamed: a slice that append grows from nothing is declared somewhere.
+func TestWhatGrowsIsNamed(t *testing.T) {
+	x, p := explainerOf(t, "package m\n\nfunc f(in map[int]bool, list []int) ([]int, []int) {\n\tvar out []int\n"+
+		"\tfor v := range in {\n\t\tif v > 3 {\n\t\t\tout = append(out, v)\n\t\t}\n\t}\n\treturn out, append(list, 1)\n}\n")
+	want := []string{unproven + "; what grows is declared at m.go:4", unproven}
+	for i, s := range p.Sites() {
+		k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}}
+		if k.judge(); k.e.Verdict != Look || k.e.Remedy != want[i] {
+			t.Errorf("%s: %q, want %q", k.e.Verdict, k.e.Remedy, want[i])
+		}
+	}
+}
+
+// TestWhatTestsMakeIsTheirs: what a test's function makes as the packages call it is none of theirs.
+func TestWhatTestsMakeIsTheirs(t *testing.T) {
+	line := func(function, file string) profile.Line {
+		return profile.Line{Function: &profile.Function{Name: function, Filename: file}, Line: 3}
+	}
+	j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}, lengths: map[string]int{"/m/m.go": 9},
+		timings: newTimings(), causes: map[causeKey]*cause{}}
+	j.charge(&profile.Sample{Location: []*profile.Location{{Line: []profile.Line{
+		line("example.org/m.BenchmarkF.func1", "/m/m_test.go"), line("example.org/m.Each", "/m/m.go"),
+		line("example.org/m.BenchmarkF", "/m/m_test.go")}}}}, Totals{Bytes: 64, Objects: 1})
+	if len(j.causes) != 0 || j.outside.Bytes != 64 {
+		t.Errorf("causes %v, outside %v", j.causes, j.outside)
 	}
 }
 

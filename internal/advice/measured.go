@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ type tally struct {
 	made, live       int            // by sampled calls, as these returned
 	by               map[heldBy]int // who has the live ones
 	most             int            // live at once, as one of the calls returned
+	calls            int            // that these are
 	rounds, inRounds int            // looks between rounds of a loop with two or more made; the most live ones in these
 	dense            bool           // more were made than rounds had gone by
 }
@@ -39,7 +41,7 @@ type tally struct {
 // add adds another tally, each of its objects as often as its weight.
 func (t *tally) add(o *tally, weight int) {
 	t.made, t.live = t.made+weight*o.made, t.live+weight*o.live
-	t.most = max(t.most, o.most)
+	t.most, t.calls = max(t.most, o.most), max(t.calls, o.calls)
 	t.rounds, t.inRounds, t.dense = t.rounds+o.rounds, max(t.inRounds, o.inRounds), t.dense || o.dense
 	for h, n := range o.by {
 		t.by[h] += weight * n
@@ -80,8 +82,8 @@ func (m sightings) of(k kindOf) *tally {
 }
 
 // sum is the tally of the objects of one size that a benchmark and a function of the runtime made, in
-// bytes; of all sizes, where none is of this one. It is nil where nothing was seen. counted has how many
-// objects each of these is.
+// bytes; where none is of this size, of all others, if these end alike. It is nil where nothing was seen. counted has
+// how many objects each of these is.
 func (m sightings) sum(at trail, of made, counted map[*tally]int) *tally {
 	for _, any := range []bool{false, true} {
 		bytes := &tally{by: map[heldBy]int{}}
@@ -91,7 +93,7 @@ func (m sightings) sum(at trail, of made, counted map[*tally]int) *tally {
 				counted[one] = one.made
 			}
 		}
-		if bytes.made > 0 {
+		if alike := bytes.live == 0 || bytes.live == bytes.made && len(bytes.by) == 1; bytes.made > 0 && (alike || !any) {
 			return bytes
 		}
 	}
@@ -165,6 +167,7 @@ func (s *watching) look(ctx context.Context, round int, now call, objects []heap
 		all.made += c.made
 		all.live += c.live
 		all.most = max(all.most, c.live)
+		all.calls++
 		for h, n := range c.by {
 			all.by[h] += n
 		}
@@ -311,25 +314,36 @@ func fieldOf(typ, label string) string {
 }
 
 // lifetime is how long what a cause makes of some sizes was seen to live, and of how many objects it is
-// known; ok is false where it was not measured. What was seen counts as much as the profile has of it: of
-// that way, benchmark and size.
+// known; ok is false where nothing of the sizes that are most of it was seen. What was seen counts as much as the
+// profile has of it: of that way, benchmark and size. Its shares are said where they are known to five percent.
 func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool) {
 	var ends spread
-	total, counted := 0.0, map[*tally]int{}
+	total, known, variance, counted := 0.0, 0.0, 0.0, map[*tally]int{}
+	sizes, seen := map[int64]float64{}, map[int64]float64{}
 	for _, way := range c.ways() {
 		parts := way.parts(t)
 		for _, of := range slices.SortedFunc(maps.Keys(parts), made.compare) {
 			total += parts[of]
-			m.along(c, way, of, &ends, parts[of], counted)
+			sizes[of.size] += parts[of]
+			if v, ok := m.along(c, way, of, &ends, parts[of], counted); ok {
+				seen[of.size] += v
+			}
 		}
+	}
+	for size, v := range seen {
+		known, variance = known+sizes[size], variance+v
 	}
 	for _, n := range counted {
 		objects += n
 	}
-	if len(ends) == 0 {
+	const exact = 0.05
+	if len(ends) == 0 || known < total/2 {
 		return l, 0, false
 	}
-	return ends.lifetime(total), objects, true
+	l = ends.lifetime(total)
+	sampled := max(1, float64(t.Bytes)/float64(profileRate)) // objects of the profile, about
+	l.vague = math.Sqrt(variance/total/total+l.part*(1-l.part)/sampled) > exact
+	return l, objects, true
 }
 
 // parts are what benchmarks made on a way, of some sizes, with the weight of each; those of no benchmark are
@@ -350,8 +364,9 @@ func (c *chain) parts(t *site) map[made]float64 {
 }
 
 // along adds what was seen of a part of one way, with its weight; nothing, where what becomes of it
-// was not seen.
-func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight float64, counted map[*tally]int) {
+// was not seen. It returns the variance of what was, if any.
+func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight float64,
+	counted map[*tally]int) (variance float64, ok bool) {
 	frames, first := way.trail(), map[*tally]int{}
 	var last *tally
 	var before spread
@@ -368,7 +383,9 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 			first = these
 		}
 		several = several || now.rounds > 0 && now.inRounds > 1
-		alive := min(left, float64(now.live)/float64(now.made))
+		p := float64(now.live) / float64(now.made)
+		alive := min(left, p)
+		variance += weight * weight * p * (1 - p) / float64(max(1, now.calls))
 		if alive < left {
 			seen := now.rounds > 0 && !now.dense
 			before.add(lifetime{kind: died, in: shortName(f.function), through: through, late: late,
@@ -378,7 +395,10 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 		left, last, top, through, late = alive, now, i, now.field(), false
 	}
 	if last == nil || left > 0 && (top < len(frames)-1 || way.cut) {
-		return
+		return 0, false
+	}
+	if len(last.by) > 1 {
+		variance += weight * weight * left / 4 / float64(max(1, last.calls))
 	}
 	for _, h := range slices.SortedFunc(maps.Keys(last.by), heldBy.compare) {
 		if left == 0 {
@@ -390,6 +410,7 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 		ends.add(l, l.part)
 	}
 	maps.Copy(counted, first)
+	return variance, true
 }
 
 // recurs reports whether the last of some frames is of a function that has been entered
@@ -466,12 +487,11 @@ func (s spread) lifetime(total float64) lifetime {
 		return cmp.Or(cmp.Compare(class[b.class()], class[a.class()]), cmp.Compare(b.part, a.part))
 	})
 	const least, most, trace = 0.1, 3, 0.01
-	s[0].spread, s[0].unmeasured = all-s[0].part, 1-all
+	s[0].unmeasured = 1 - all
 	for _, l := range s[1:] {
 		mixed := !s[0].mixed && l.class() != s[0].class() && class[l.class()] >= trace
 		if s[0].mixed = s[0].mixed || mixed; l.part >= least && len(s[0].rest) < most || mixed {
 			s[0].rest = append(s[0].rest, l)
-			s[0].spread -= l.part
 		}
 	}
 	return s[0]
