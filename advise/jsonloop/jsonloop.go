@@ -39,10 +39,10 @@ func run(p *check.Pass) {
 		case !written(p, v, loop):
 		case loop != nil:
 			p.Report(call, "json."+name+" allocates a result for each message; a json.Encoder made before the "+
-				"loop writes to the same place from one buffer, each with a newline")
+				"loop writes to the same place from one buffer, where a newline may follow each")
 		default:
 			p.Report(call, "json."+name+" allocates a result that is only written; a json.Encoder writes it "+
-				"from a buffer that package json keeps, with a newline")
+				"from a buffer that package json keeps, where a newline may follow")
 		}
 	}
 	for _, path := range packages {

@@ -16,6 +16,16 @@ type Loop struct {
 // Has reports whether a block runs in each round, or in some.
 func (l *Loop) Has(b *ssa.BasicBlock) bool { return l.body[b] }
 
+// Left reports whether it may end elsewhere than at its head, as by a break or return.
+func (l *Loop) Left() bool {
+	for b := range l.body {
+		if b != l.Head && slices.ContainsFunc(b.Succs, func(next *ssa.BasicBlock) bool { return !l.body[next] }) {
+			return true
+		}
+	}
+	return false
+}
+
 // loops are the loops of a function, the smallest first.
 type loops []*Loop
 

@@ -7,9 +7,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// OnlyRead reports whether a list is only asked for its length and for elements: by constant numbers up to 2, or
+// OnlyRead reports whether a list is only asked for elements: by constant numbers up to 2, with its length, or
 // in turn, by a range statement.
 func OnlyRead(list ssa.Value, constant bool) bool {
+	lengths := 0 // a range statement asks once
 	return !slices.ContainsFunc(*list.Referrers(), func(use ssa.Instruction) bool {
 		switch i := use.(type) {
 		case *ssa.IndexAddr:
@@ -30,7 +31,8 @@ func OnlyRead(list ssa.Value, constant bool) bool {
 			return false
 		case *ssa.Call:
 			b, ok := i.Call.Value.(*ssa.Builtin)
-			return !ok || b.Name() != "len"
+			lengths++
+			return !ok || b.Name() != "len" || !constant && lengths > 1
 		}
 		return true
 	})

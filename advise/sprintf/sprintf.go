@@ -7,7 +7,6 @@ import (
 	"go/types"
 	"strings"
 
-	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/isobar-go/isobar/advise/check"
@@ -45,12 +44,13 @@ func run(p *check.Pass) {
 		if !ok {
 			return
 		}
-		var edits []analysis.TextEdit
-		if plain {
-			edits = fix(p, cur, call, pieces)
+		text := "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; append to a reused buffer " +
+			"with strconv.Append…, or concatenate"
+		if !plain {
+			p.Report(call, text+", where that writes the same")
+			return
 		}
-		p.Report(call, "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; append to a "+
-			"reused buffer with strconv.Append…, or concatenate", edits...)
+		p.Report(call, text, fix(p, cur, call, pieces)...)
 	})
 }
 

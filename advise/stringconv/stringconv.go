@@ -245,15 +245,17 @@ func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, c conversion) 
 }
 
 // writer returns the edit from x.WriteString(string(b)) to x.Write(b), where x
-// has both.
+// has both from the library: others may do different things.
 func writer(p *check.Pass, call *ast.CallExpr, fn *types.Func, c conversion) []analysis.TextEdit {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || fn.Name() != "WriteString" || fn.Signature().Recv() == nil || len(call.Args) != 1 || c.of == c.call {
+	if !ok || fn.Name() != "WriteString" || !check.Standard(fn) || fn.Signature().Recv() == nil || len(call.Args) != 1 ||
+		c.of == c.call {
 		return nil
 	}
 	obj, _, _ := types.LookupFieldOrMethod(p.TypeOf(sel.X), true, p.Code.Pkg, "Write")
 	write, ok := obj.(*types.Func)
-	if !ok || write.Signature().Params().Len() != 1 || !check.IsBytes(write.Signature().Params().At(0).Type()) ||
+	if !ok || !check.Standard(write) || write.Signature().Params().Len() != 1 ||
+		!check.IsBytes(write.Signature().Params().At(0).Type()) ||
 		!types.Identical(write.Signature().Results(), fn.Signature().Results()) {
 		return nil
 	}

@@ -2,6 +2,8 @@ package advice
 
 import (
 	"go/ast"
+	"go/constant"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -32,8 +34,8 @@ func (k *subject) buffer() {
 		if !slices.ContainsFunc(used, func(name string) bool { return !slices.Contains(buffered, name) }) {
 			k.propose((*mender).built, "bufferpercall", "let the buffer be a strings.Builder: its String copies nothing")
 		}
-	case (name == "Split" || name == "SplitN") && m.has("go1.18") && life.OnlyRead(call, true):
-		k.change("resultslice", "its parts are only read by number: %s.Cut gives them without a list", lib)
+	case k.e.Callee == "strings.SplitN" && m.has("go1.18") && life.OnlyRead(call, true) && halves(call.Call.Args):
+		k.change("resultslice", "its parts are only read by number: strings.Cut gives them without a list")
 	case name == "Split" && m.has("go1.24") && life.OnlyRead(call, false):
 		k.change("resultslice", "its parts are only read in turn: %s.SplitSeq gives them without a list", lib)
 	case strings.HasPrefix(name, "Builder.Write"), strings.HasPrefix(name, "Buffer.Write"):
@@ -44,6 +46,13 @@ func (k *subject) buffer() {
 	}
 }
 
+// halves reports whether SplitN cuts once, at what is there.
+func halves(args []ssa.Value) bool {
+	sep, fixed := args[1].(*ssa.Const)
+	n, number := args[2].(*ssa.Const)
+	return fixed && number && constant.StringVal(sep.Value) != "" && n.Int64() == 2
+}
+
 // buffered are methods that a strings.Builder has as a bytes.Buffer has them.
 var buffered = []string{"Write", "WriteString", "WriteByte", "WriteRune", "Len", "Grow", "String"}
 
@@ -52,9 +61,12 @@ func (m *mender) built() bool {
 	buf := m.s.Instr.(*ssa.Call).Call.Args[0]
 	path, _ := astutil.PathEnclosingInterval(m.file, buf.Pos(), buf.Pos())
 	i := slices.IndexFunc(path, func(n ast.Node) bool { _, ok := n.(ast.Stmt); return ok })
-	name, ok := m.imported("strings")
+	name, edits, ok := check.Import(m.p.Pkg, m.file, m.s.Pos(), "strings")
 	if i < 0 || !ok {
 		return false
+	}
+	for _, e := range edits {
+		m.put(e.Pos, e.End, string(e.NewText))
 	}
 	found := 0
 	ast.Inspect(path[i], func(n ast.Node) bool {
@@ -86,7 +98,8 @@ func (m *mender) room() string {
 		return ok && c.Call.StaticCallee() != nil && c.Call.StaticCallee().Name() == "Grow"
 	}
 	buf, local := m.s.Instr.(*ssa.Call).Call.Args[0].(*ssa.Alloc)
-	if !ok || !local || m.names(id, stmt) || slices.ContainsFunc(*buf.Referrers(), grown) {
+	v, _ := m.p.Info.Uses[id].(*types.Var)
+	if !ok || !local || v == nil || check.DeclaredIn(v, stmt) || slices.ContainsFunc(*buf.Referrers(), grown) {
 		return ""
 	}
 	n := m.rounds(stmt)

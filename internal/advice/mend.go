@@ -77,53 +77,27 @@ func (m *mender) put(from, to token.Pos, text string) {
 	m.edits[name] = append(m.edits[name], change{m.p.Fset.Position(from).Offset, m.p.Fset.Position(to).Offset, text})
 }
 
-// capacity grows the slice once, before the loop that appends to it.
-func (m *mender) capacity() bool {
+// grow gives the slice room as the first element is appended to it: one that is nil stays so where none is. A number
+// that may be negative counts where it is not.
+func (m *mender) grow(room string, integer bool) bool {
 	call, ok := m.s.Node.(*ast.CallExpr)
-	loop := m.p.Stmt(m.growth.Loop)
-	if !ok || loop == nil || !m.listed(loop) {
+	assign, of := m.assigns(), m.s.Value.Type().Underlying().(*types.Slice).Elem()
+	if !ok || assign == nil || len(call.Args) < 2 || call.Ellipsis.IsValid() || !plain(m.p.Info, assign.Lhs[0]) ||
+		m.text(call.Args[0]) != m.text(assign.Lhs[0]) || !m.packaged(of) {
 		return false
 	}
-	list, ok := ast.Unparen(call.Args[0]).(*ast.Ident)
-	if !ok || m.p.Info.Uses[list] == nil || m.names(list, loop) || m.names(m.growth.Rounds, loop) {
-		return false
+	list, when := m.text(assign.Lhs[0]), ""
+	if integer {
+		when = room + " > 0 && "
 	}
-	if of := m.s.Value.Type().Underlying().(*types.Slice).Elem(); !m.has(modern) {
-		if !m.packaged(of) {
-			return false
-		}
-		room := m.free("room")
-		m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("if %s := %s; cap(%s)-len(%s) < %s {\n"+
-			"%s = append(make([]%s, 0, len(%s)+%s), %s...)\n}\n", room, m.number(), list.Name, list.Name, room, list.Name,
-			m.named(of), list.Name, room, list.Name))
-		return true
-	}
-	name, ok := m.imported("slices")
-	if !ok {
-		return false
-	}
-	n := m.number()
-	if check.IsInteger(m.p.Info.TypeOf(m.growth.Rounds)) {
-		n = "max(0, " + n + ")"
-	}
-	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("%s = %s.Grow(%s, %s)\n", list.Name, name, list.Name, n))
+	m.put(assign.Pos(), assign.Pos(), fmt.Sprintf("if %[1]slen(%[2]s) == cap(%[2]s) {\n"+
+		"%[2]s = append(%[2]s, make([]%[3]s, %[4]s)...)[:len(%[2]s)]\n}\n", when, list, m.named(of), room))
 	return true
 }
 
-// begin makes the slice with room before the first element is appended, where it has none.
-func (m *mender) begin(room int64) bool {
-	call, ok := m.s.Node.(*ast.CallExpr)
-	assign := m.assigns()
-	if !ok || assign == nil || !plain(m.p.Info, assign.Lhs[0]) {
-		return false
-	}
-	list, of := m.text(assign.Lhs[0]), m.s.Value.Type().Underlying().(*types.Slice).Elem()
-	if m.text(call.Args[0]) != list || !m.packaged(of) {
-		return false
-	}
-	m.put(assign.Pos(), assign.Pos(), fmt.Sprintf("if cap(%s) == 0 {\n%s = make([]%s, 0, %d)\n}\n", list, list,
-		m.named(of), room))
-	return true
+// capacity lets the slice grow once, in the loop that appends to it.
+func (m *mender) capacity() bool {
+	return m.grow(m.number(), check.IsInteger(m.p.Info.TypeOf(m.growth.Rounds)))
 }
 
 // rows is the length of one list for what each round of a loop makes for an element of another one, always of
@@ -205,7 +179,7 @@ func (m *mender) rounds(stmt ast.Stmt) string {
 func (m *mender) cut() bool {
 	call, assign, loop := m.s.Node.(*ast.CallExpr), m.assigns(), m.loop()
 	rest, of, n := m.free(fmt.Sprint("rest", m.s.From)), m.text(call.Args[0]), m.text(call.Args[1])
-	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("var %s %s\nif n := %s; n > 0 {\n%s = make(%s, n)\n}\n", rest, of, m.rows(),
+	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("var %s %s\nif n := %s; n >= 0 {\n%s = make(%s, n)\n}\n", rest, of, m.rows(),
 		rest, of))
 	m.put(assign.Pos(), assign.End(), fmt.Sprintf("%s, %s = %s[:%s:%s], %s[%s:]", m.text(assign.Lhs[0]), rest, rest, n, n,
 		rest, n))
@@ -260,8 +234,8 @@ func (m *mender) hoist() bool {
 		clear = fmt.Sprintf("for %s := range %s[:%s] {\n%s[%s] = *new(%s)\n}\n", i, list, size, list, i,
 			m.named(m.s.Value.Type().Underlying().(*types.Slice).Elem()))
 	}
-	m.put(stmt.Pos(), stmt.Pos(), fmt.Sprintf("if cap(%s) < %s {\n%s = make(%s, %s)\n}\n%s", list, size, list, of, size,
-		clear))
+	m.put(stmt.Pos(), stmt.Pos(), fmt.Sprintf("if %s == nil || cap(%s) < %s {\n%s = make(%s, %s)\n}\n%s", list, list,
+		size, list, of, size, clear))
 	m.put(call.Pos(), call.End(), fmt.Sprintf("%s[:%s:%s]", list, length, size))
 	return true
 }
@@ -349,19 +323,6 @@ func plain(info *types.Info, e ast.Expr) bool {
 		return ok
 	})
 	return ok
-}
-
-// names reports whether e names a variable that n declares.
-func (m *mender) names(e ast.Expr, n ast.Node) (found bool) {
-	ast.Inspect(e, func(x ast.Node) bool {
-		if id, ok := x.(*ast.Ident); ok {
-			if v, ok := m.p.Info.Uses[id].(*types.Var); ok && !v.IsField() {
-				found = found || check.DeclaredIn(v, n)
-			}
-		}
-		return !found
-	})
-	return found
 }
 
 // listed reports whether a statement is one of a list, so that another may stand
@@ -457,16 +418,6 @@ func (m *mender) free(name string) string {
 		name += "2"
 	}
 	return name
-}
-
-// imported is the name of a package of the library in the file, imported if it is
-// not; ok is false where the name means something else.
-func (m *mender) imported(path string) (name string, ok bool) {
-	name, edits, ok := check.Import(m.p.Pkg, m.file, m.s.Pos(), path)
-	for _, e := range edits {
-		m.put(e.Pos, e.End, string(e.NewText))
-	}
-	return name, ok
 }
 
 // mended is the finding that stands for a remedy with a fix.

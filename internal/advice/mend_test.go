@@ -32,6 +32,15 @@ func capacity(in []int) []int {
 	return out
 }
 
+func filtered(in []int) (out []int) {
+	for _, v := range in {
+		if v > 0 {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 type reader interface{ Read(b []byte) (int, error) }
 
 func round(r reader, n int) (sum int) {
@@ -159,6 +168,7 @@ const mendableTest = `package m
 
 import (
 	"container/heap"
+	"slices"
 	"testing"
 )
 
@@ -168,12 +178,15 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return copy(b, "abc"), nil }
 
-var in = make([]int, 300)
+var in, ones = make([]int, 300), slices.Repeat([]int{1}, 300)
 
 func Test(t *testing.T) {
 	for range 3 {
 		if n := len(capacity(in)); n != 301 {
 			t.Error("capacity", n)
+		}
+		if filtered(in) != nil || len(filtered(ones)) != 300 {
+			t.Error("filtered", filtered(in))
 		}
 		if n := round(zeros{}, 5); n != 15 {
 			t.Error("round", n)
@@ -198,6 +211,12 @@ var sum int
 func BenchmarkCapacity(b *testing.B) {
 	for b.Loop() {
 		sum += len(capacity(in))
+	}
+}
+
+func BenchmarkFiltered(b *testing.B) {
+	for b.Loop() {
+		sum += len(filtered(ones))
 	}
 }
 
@@ -306,7 +325,7 @@ func TestMendedFixesHold(t *testing.T) {
 	for _, f := range v.Fixes {
 		outcome[f.Finding.Function[strings.LastIndexByte(f.Finding.Function, '.')+1:]] = f.Outcome + ": " + f.Reason + f.Diff
 	}
-	for _, name := range []string{"capacity", "round", "argument", "sized", "rows"} {
+	for _, name := range []string{"capacity", "filtered", "round", "argument", "sized", "rows"} {
 		if !strings.HasPrefix(outcome[name], Kept) {
 			t.Errorf("%s: %q, want it kept", name, outcome[name])
 		}

@@ -122,8 +122,7 @@ func (k *subject) appended() {
 		g.Rounds = nil // which do not tell how many elements they add
 	}
 	if k.regrows(g) && (g.Begin != nil || g.Field == "" && k.local()) {
-		k.capacity("make(" + k.named(k.s.Value.Type()) + ", 0, " + k.length() + ")")
-		k.how = (*mender).capacity
+		k.capacity((*mender).capacity, "make room for "+k.length()+" elements as the first is appended")
 	}
 }
 
@@ -149,7 +148,7 @@ func (k *subject) most() {
 		}
 	}
 	if n > 0 {
-		begin := func(m *mender) bool { return m.begin(n) }
+		begin := func(m *mender) bool { return m.grow(fmt.Sprint(n), false) }
 		k.propose(begin, "prealloc", "begin with room for %d: make(%s, 0, %d)", n, list, n)
 	}
 }
@@ -172,10 +171,10 @@ func (k *subject) second() (f Finding) {
 
 // regrows reports whether the rounds of a loop outgrow what it begins with, so that a
 // capacity saves a part of the memory that counts: the sizes of the profile say how much.
-// How many rounds there are has to cost nothing to ask, which leaves out the characters of a text.
+// How many rounds there are has to cost nothing to ask; a number of them counts only where the loop ends by it.
 func (k *subject) regrows(g life.Growth) bool {
 	const least = 0.1
-	if g.Rounds == nil || g.Loop == nil || check.IsString(k.p.Info.TypeOf(g.Rounds)) {
+	if g.Rounds == nil || g.Loop == nil || check.IsInteger(k.p.Info.TypeOf(g.Rounds)) && g.Loop.Left() {
 		return false
 	}
 	again := k.t.regrown()
@@ -183,9 +182,14 @@ func (k *subject) regrows(g life.Growth) bool {
 		float64(again.Bytes) >= least*float64(k.t.Bytes) && float64(again.Objects) >= least*float64(k.t.Objects)
 }
 
-// capacity sets the remedy of what grows in a loop whose rounds are known.
-func (k *subject) capacity(with string) {
-	k.change("prealloc", "make it with its size before the loop: %s", with)
+// capacity sets the remedy of what grows in a loop whose rounds are known. A text has no more characters than bytes.
+func (k *subject) capacity(how func(*mender) bool, text string) {
+	if check.IsString(k.p.Info.TypeOf(k.growth.Rounds)) {
+		k.propose(how, "prealloc", "%s", text)
+		return
+	}
+	k.change("prealloc", "%s", text)
+	k.how = how
 }
 
 // length is the expression of how often a loop runs.
@@ -205,8 +209,7 @@ func (k *subject) local() bool {
 
 func (k *subject) mapped() {
 	if k.s.Kind == life.MapGrow && k.regrows(k.growth) && k.growth.Begin != nil {
-		k.capacity("make(" + k.typeOf() + ", " + k.length() + ")")
-		k.how = (*mender).sized
+		k.capacity((*mender).sized, "make it with its size before the loop: make("+k.typeOf()+", "+k.length()+")")
 	}
 }
 
