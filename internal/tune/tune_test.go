@@ -543,6 +543,10 @@ func TestTimed(t *testing.T) {
 		"others take the CPU":  {[]Pilot{run(10, 100, 3), run(10, 40, 4.2), run(20, 40, 3.5)}, true},
 		"much work by chance":  {[]Pilot{run(10, 100, 4), run(10, 40, 2.2), run(20, 40, 3.1)}, false},
 		"work by chance":       {[]Pilot{run(10, 100, 3), run(10, 140, 4.1), run(20, 60, 3.6)}, false},
+		"starved, few cycles": {[]Pilot{run(10, 5, 0.71), run(10, 6, 0.58), run(10, 5, 0.63), run(10, 7, 0.59), run(10, 8, 0.58),
+			run(10, 9, 0.6), run(10, 8, 0.62), run(10, 9, 0.56)}, true},
+		"starved, by chance": {[]Pilot{run(10, 5, 0.61), run(10, 6, 0.98), run(10, 5, 0.73), run(10, 7, 0.74), run(10, 8, 1.1),
+			run(10, 9, 1.3), run(10, 8, 0.92), run(10, 9, 1.1)}, false},
 	} {
 		if why := fixedTime(c.runs); why != "" != c.is {
 			t.Errorf("%s: %q", name, why)

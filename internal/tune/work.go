@@ -56,9 +56,9 @@ func (t *tuning) drifts() string {
 
 // Runs are of a fixed time where some allocate moreWork more than others for sure, and those
 // that do take no longer: of how much more they allocate, their wall time rises by less than
-// a share, follows, with its standard error times surely. Of runs of random work it rises as
-// much; where other programs starve a run of a fixed time, it does least and takes longest.
-const moreWork, follows = 0.05, 1.0 / 3
+// a share, follows, at 95 %. Of runs of random work it rises as much; where other programs
+// starve a run of a fixed time, it does least and takes longest.
+const moreWork, follows = 0.05, 0.5
 
 // fixedTime says that runs end after a time and not when their work is done; "" if they do
 // not, or if that is not sure. gctrace rounds down to MiB, by chance or alike in each cycle:
@@ -78,7 +78,8 @@ func fixedTime(pilots []Pilot) string {
 	if len(walls) < 3 || most < (1+moreWork)*least {
 		return ""
 	}
-	if slope, deviation := regress(allocated, walls); slope+surely*deviation > follows {
+	slope, deviation := regress(allocated, walls)
+	if slope+studentQuantile(0.95, float64(len(walls)-2))*deviation > follows {
 		return ""
 	}
 	return fmt.Sprintf("the program runs for a fixed time and not for fixed work: each run takes %.2f to %.2f s, and it "+
