@@ -315,7 +315,7 @@ func fieldOf(typ, label string) string {
 
 // lifetime is how long what a cause makes of some sizes was seen to live, and of how many objects it is
 // known; ok is false where nothing of the sizes that are most of it was seen. What was seen counts as much as the
-// profile has of it: of that way, benchmark and size. Its shares are said where they are known to five percent.
+// profile has of it: of that way, benchmark and size. Its shares are said where they are known to ten percent.
 func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool) {
 	var ends spread
 	total, known, variance, counted := 0.0, 0.0, 0.0, map[*tally]int{}
@@ -336,7 +336,7 @@ func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool
 	for _, n := range counted {
 		objects += n
 	}
-	const exact = 0.05
+	const exact = 0.1
 	if len(ends) == 0 || known < total/2 {
 		return l, 0, false
 	}
@@ -383,9 +383,10 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 			first = these
 		}
 		several = several || now.rounds > 0 && now.inRounds > 1
-		p := float64(now.live) / float64(now.made)
+		p, n := float64(now.live)/float64(now.made), float64(now.calls)
 		alive := min(left, p)
-		variance += weight * weight * p * (1 - p) / float64(max(1, now.calls))
+		p = (n*p + 1) / (n + 2) // few calls that are alike do not tell that all are
+		variance += weight * weight * p * (1 - p) / max(1, n)
 		if alive < left {
 			seen := now.rounds > 0 && !now.dense
 			before.add(lifetime{kind: died, in: shortName(f.function), through: through, late: late,
