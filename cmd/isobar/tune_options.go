@@ -105,7 +105,7 @@ func (o *serverOptions) params() (workload.Params, error) {
 // validate rejects wrong flags before anything runs.
 func (o *tuneOptions) validate(args []string) error {
 	for _, check := range []func() error{
-		func() error { return o.checkProgram(args) }, o.fleet.checkJoin, o.checkFigures, o.checkBuilds, checkEnvironment,
+		func() error { return o.checkProgram(args) }, o.fleet.checkJoin, o.checkFigures, o.checkBuilds,
 		func() error {
 			_, err := o.config(args)
 			return err
@@ -174,23 +174,6 @@ func (o *tuneOptions) checkBuilds() error {
 	for _, c := range o.collectors {
 		if err := workload.OneOf("greentea", "classic")(c); err != nil {
 			return fmt.Errorf("--collector %q: %w", c, err)
-		}
-	}
-	return nil
-}
-
-// checkEnvironment rejects settings that the runtime does not understand and silently
-// replaces by the default.
-func checkEnvironment() error {
-	if v := os.Getenv("GOGC"); v != "" && v != "off" {
-		if _, err := strconv.ParseInt(v, 10, 32); err != nil {
-			return fmt.Errorf("GOGC=%s in the environment: the runtime silently takes this for 100: "+
-				"want a number or off", v)
-		}
-	}
-	if v := os.Getenv("GOMEMLIMIT"); v != "" && v != "off" {
-		if _, err := cell.ParseBytes(v); err != nil {
-			return fmt.Errorf("GOMEMLIMIT=%s in the environment: want a size such as 512MiB, or off", v)
 		}
 	}
 	return nil
@@ -288,7 +271,7 @@ func (o *tuneOptions) baseline() (cell.GC, error) {
 	case o.current != "":
 		return parseSetting("--current", o.current)
 	}
-	return session.EnvironmentGC(os.Environ())
+	return cell.EnvironmentGC(os.Environ())
 }
 
 // name is the name of the run in the store.

@@ -16,36 +16,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// EnvironmentGC is the setting from an environment's GOGC and GOMEMLIMIT.
-func EnvironmentGC(environ []string) (cell.GC, error) {
-	percent, limit := "", ""
-	for _, entry := range environ {
-		switch name, value, _ := strings.Cut(entry, "="); name {
-		case "GOGC":
-			percent = value
-		case "GOMEMLIMIT":
-			limit = value
-		}
-	}
-	return parseGC(percent, limit)
-}
-
-// parseGC reads a setting as the runtime does; "" is the default of each.
-func parseGC(percent, limit string) (cell.GC, error) {
-	s := percent
-	if s == "" || s == "100" {
-		s = cell.DefaultGC.Name
-	}
-	if limit != "" && limit != "off" {
-		s += ":" + limit
-	}
-	gc, err := cell.ParseGC(s)
-	if gc.Percent != cell.DefaultGC.Percent {
-		gc.Name = ""
-	}
-	return gc, err
-}
-
 // RunningGC is the setting of a running program: from the environment of a process
 // number, or from client_golang's metrics at a URL. Neither shows what the program
 // sets itself before the first metrics.
@@ -63,7 +33,7 @@ func runningGC(ctx context.Context, like string) (cell.GC, error) {
 		if err != nil {
 			return cell.GC{}, fmt.Errorf("session: read the environment of process %d: %w", pid, err)
 		}
-		return EnvironmentGC(strings.Split(string(data), "\x00"))
+		return cell.EnvironmentGC(strings.Split(string(data), "\x00"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -113,5 +83,5 @@ func metricsGC(r io.Reader) (cell.GC, error) {
 	if limit > 0 {
 		bytes = strconv.FormatFloat(limit, 'f', 0, 64)
 	}
-	return parseGC(text, bytes)
+	return cell.EnvironmentGC([]string{"GOGC=" + text, "GOMEMLIMIT=" + bytes})
 }

@@ -15,25 +15,6 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-func TestCurrentSettings(t *testing.T) {
-	for _, tc := range []struct {
-		environ []string
-		want    cell.GC
-	}{
-		{nil, cell.DefaultGC},
-		{[]string{"A=b", "GOGC=400"}, cell.GC{Percent: 400}},
-		{[]string{"GOGC=100", "GOMEMLIMIT=1GiB"}, cell.GC{Name: "default", Percent: 100, LimitBytes: 1 << 30}},
-		{[]string{"GOGC=off", "GOMEMLIMIT=off"}, cell.GC{Percent: -1}},
-	} {
-		if got, err := EnvironmentGC(tc.environ); got != tc.want || err != nil {
-			t.Errorf("%q: %+v, %v", tc.environ, got, err)
-		}
-	}
-	if _, err := EnvironmentGC([]string{"GOGC=many"}); err == nil {
-		t.Error("GOGC=many: no error")
-	}
-}
-
 func TestRunningGC(t *testing.T) {
 	body := "# HELP x\ngo_gc_gogc_percent 250\ngo_gc_gomemlimit_bytes 9.223372036854776e+18\n"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
@@ -48,6 +29,10 @@ func TestRunningGC(t *testing.T) {
 	body = "go_gc_gogc_percent{job=\"a b\"} 250 1700000000000\ngo_gc_gomemlimit_bytes 1.048576e+06 1700000000000\n"
 	if got, err := RunningGC(t.Context(), server.URL); err != nil || got != (cell.GC{Percent: 250, LimitBytes: 1 << 20}) {
 		t.Errorf("metrics with labels and timestamps: %+v, %v", got, err)
+	}
+	body = "go_gc_gogc_percent 0\n"
+	if _, err := RunningGC(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "without end") {
+		t.Errorf("metrics of GOGC=0: %v", err)
 	}
 	body = "up 1\n"
 	if _, err := RunningGC(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "--current") {

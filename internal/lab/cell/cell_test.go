@@ -132,3 +132,29 @@ func TestMetricDirection(t *testing.T) {
 		t.Errorf("Unit = %q", got)
 	}
 }
+
+func TestEnvironmentGC(t *testing.T) {
+	for _, tc := range []struct {
+		environ []string
+		want    GC
+	}{
+		{nil, DefaultGC},
+		{[]string{"A=b", "GOGC=400"}, GC{Percent: 400}},
+		{[]string{"GOGC=100", "GOMEMLIMIT=1GiB"}, GC{Name: "default", Percent: 100, LimitBytes: 1 << 30}},
+		{[]string{"GOGC=off", "GOMEMLIMIT=off"}, GC{Percent: -1}},
+		{[]string{"GOMEMLIMIT=2GiB", "GOGC=off"}, GC{Percent: -1, LimitBytes: 2 << 30}},
+		{[]string{"GOGC=-1", "GOMEMLIMIT=1073741824"}, GC{Percent: -1, LimitBytes: 1 << 30}},
+		{[]string{"GOGC=-5"}, GC{Percent: -1}},
+		{[]string{"GOGC=", "GOMEMLIMIT=9223372036854775807"}, DefaultGC},
+	} {
+		if got, err := EnvironmentGC(tc.environ); got != tc.want || err != nil {
+			t.Errorf("%q: %+v, %v", tc.environ, got, err)
+		}
+	}
+	for entry, want := range map[string]string{"GOGC=many": "takes this for 100", "GOGC=1e3": "takes this for 100",
+		"GOGC=0": "without end", "GOMEMLIMIT=0": "want a size", "GOMEMLIMIT=lots": "want a size"} {
+		if _, err := EnvironmentGC([]string{entry}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", entry, err, want)
+		}
+	}
+}

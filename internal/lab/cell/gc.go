@@ -88,6 +88,42 @@ func (g GC) Env() []string {
 	return []string{"GOGC=" + g.GOGC(), "GOMEMLIMIT=" + limit}
 }
 
+// EnvironmentGC reads GOGC and GOMEMLIMIT of an environment as the runtime does: a negative
+// GOGC is off. What the runtime silently takes for another setting is an error, and so is 0:
+// then it collects without end.
+func EnvironmentGC(environ []string) (GC, error) {
+	gc := DefaultGC
+	for _, entry := range environ {
+		switch name, value, _ := strings.Cut(entry, "="); {
+		case value == "":
+		case name == "GOGC" && value == "off":
+			gc = GC{Percent: -1, LimitBytes: gc.LimitBytes}
+		case name == "GOGC":
+			n, err := strconv.ParseInt(value, 10, 32)
+			if err != nil {
+				return GC{}, fmt.Errorf("%s in the environment: the runtime silently takes this for 100: want a number or off",
+					entry)
+			}
+			if n == 0 {
+				return GC{}, fmt.Errorf("%s in the environment: with it the runtime collects without end: want 1 or more, or off",
+					entry)
+			}
+			if n != int64(DefaultGC.Percent) {
+				gc = GC{Percent: int(max(n, -1)), LimitBytes: gc.LimitBytes}
+			}
+		case name == "GOMEMLIMIT" && value != "off":
+			n, err := ParseBytes(value)
+			if err != nil || n == 0 {
+				return GC{}, fmt.Errorf("%s in the environment: want a size such as 512MiB, or off", entry)
+			}
+			if n < math.MaxInt64 { // which is off
+				gc.LimitBytes = n
+			}
+		}
+	}
+	return gc, nil
+}
+
 // WithoutEnv is an environment without the variables named.
 func WithoutEnv(environ []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
