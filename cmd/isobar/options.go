@@ -39,7 +39,7 @@ type outputOptions struct {
 
 func (o *outputOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the result as JSON")
-	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: reports/run-N.html beside the store)")
+	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: run-N.html in reports, beside the store)")
 }
 
 func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget time.Duration) {

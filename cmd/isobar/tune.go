@@ -101,7 +101,7 @@ and stopped with SIGTERM.`,
 		"percent: among settings this close to the best, take the one with the least memory")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of runs (default: drawn, and recorded)")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, which --check reads")
-	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: reports/run-N.html beside the store)")
+	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: run-N.html in reports, beside the store)")
 	f.StringVar(&o.service, "name", "", "`NAME` of the container or service in the deployment files (default: the "+
 		"program's)")
 	f.BoolVar(&o.resume, "resume", false, "continue the latest run, which must have the same command and flags")

@@ -222,7 +222,7 @@ func (se *Session) builtDir(key string) (string, error) {
 	}
 	h := fnv.New64a()
 	io.WriteString(h, key)
-	return filepath.Join(filepath.Dir(se.Store), "built", fmt.Sprintf("%x", h.Sum64())), nil
+	return filepath.Join(beside(se.Store, "built"), fmt.Sprintf("%x", h.Sum64())), nil
 }
 
 // goCommand runs the go command in a directory; its error has what the command says.

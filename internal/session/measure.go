@@ -23,7 +23,7 @@ type Measurement struct {
 	Cells  []cell.Cell
 	Budget time.Duration // see [Session.Measure]; 0 for none
 	Fleet  *Fleet        // nil for this machine
-	Page   string        // the file of the HTML report; "" for reports/run-N.html beside the store
+	Page   string        // the file of the HTML report; "" for that of ReportPath
 }
 
 // A Measured is a finished run and its report.

@@ -37,7 +37,7 @@ func reportError(path string, err error) error {
 	return nil
 }
 
-// ReportPath is the default place of a run's HTML report, beside the store.
+// ReportPath is the default place of a run's HTML report.
 func ReportPath(store string, run int64) string {
-	return filepath.Join(filepath.Dir(store), "reports", fmt.Sprintf("run-%d.html", run))
+	return filepath.Join(beside(store, "reports"), fmt.Sprintf("run-%d.html", run))
 }

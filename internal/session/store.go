@@ -39,6 +39,19 @@ func (se *Session) OpenForRun(existing bool) (s *store.Store, path string, unloc
 	return s, path, unlock, nil
 }
 
+// storeName is the file of a store that nobody named.
+const storeName = "isobar.db"
+
+// beside is a directory beside the store for what belongs to it. A store of another name than
+// the usual one has its own there: runs of all have the same numbers.
+func beside(store, dir string) string {
+	own := filepath.Base(store)
+	if own == storeName {
+		own = ""
+	}
+	return filepath.Join(filepath.Dir(store), dir, own)
+}
+
 // StorePath is the path of the store: --store, $ISOBAR_STORE, or isobar.db in
 // the user's data directory. It creates nothing.
 func (se *Session) StorePath() (string, error) {
@@ -52,7 +65,7 @@ func (se *Session) StorePath() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: set ISOBAR_STORE or give --store FILE", err)
 	}
-	return filepath.Join(dir, "isobar.db"), nil
+	return filepath.Join(dir, storeName), nil
 }
 
 // dataDir is the directory for the user's data: $XDG_DATA_HOME/isobar if that

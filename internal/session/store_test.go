@@ -31,3 +31,13 @@ func TestDataDir(t *testing.T) {
 		t.Error("no HOME: no error")
 	}
 }
+
+// TestStoresInOneDirectory keep what belongs to them apart, also where names differ by an end only.
+func TestStoresInOneDirectory(t *testing.T) {
+	for store, want := range map[string]string{"isobar.db": "reports/run-7.html", "x/isobar.db": "x/reports/run-7.html",
+		"x/a.db": "x/reports/a.db/run-7.html", "x/a": "x/reports/a/run-7.html", "b.db": "reports/b.db/run-7.html"} {
+		if got := ReportPath(filepath.FromSlash(store), 7); got != filepath.FromSlash(want) {
+			t.Errorf("%s: %s, want %s", store, got, want)
+		}
+	}
+}
