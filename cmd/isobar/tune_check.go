@@ -23,12 +23,21 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 		return usage(fmt.Errorf("tune: --check: %w", err))
 	}
 	var recorded tune.Answer
-	if err := json.Unmarshal(data, &recorded); err != nil || recorded.Outcome == "" || len(recorded.Setting.Command) == 0 {
+	err = json.Unmarshal(data, &recorded)
+	switch {
+	case recorded.Setting.Workload == "attach":
+		return usage(fmt.Errorf("tune: --check %s: it is of a running server: tune that again with --attach", o.check))
+	case err != nil || recorded.Outcome == "" || len(recorded.Setting.Command) == 0:
 		return usage(fmt.Errorf("tune: --check %s: not a result of 'isobar tune --json'", o.check))
 	}
+	show := func(checked *tune.Checked) error {
+		return a.print(o.json, checked, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s: %s\n", checked.Outcome, checked.Reason)
+			return err
+		})
+	}
 	if recorded.Outcome != tune.Recommended {
-		fmt.Fprintf(a.Out, "nothing to check: the result was %q\n", recorded.Outcome)
-		return nil
+		return show(&tune.Checked{Outcome: "nothing to check", Reason: fmt.Sprintf("the result was %q", recorded.Outcome)})
 	}
 	gate, err := parsePercent(o.gate)
 	if err != nil {
@@ -63,11 +72,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	if err != nil {
 		return tuneFailed(log.Failed(err))
 	}
-	err = a.print(o.json, checked, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s: %s\n", checked.Outcome, checked.Reason)
-		return err
-	})
-	switch {
+	switch err := show(checked); {
 	case err != nil:
 		return err
 	case checked.Outcome == tune.Lost:

@@ -195,7 +195,7 @@ func (r *Answer) Lines() []string {
 	for _, d := range r.Doubts {
 		out = append(out, "Doubt: "+d)
 	}
-	for _, c := range r.Choices {
+	for _, c := range r.ran() {
 		name := strings.ToUpper(c.Name[:1]) + c.Name[1:]
 		out = append(out, fmt.Sprintf("%s: %s takes %s and %s at its peak: %s, %s. %s", name, settingText(c.Setting),
 			valueText(cell.TotalCPU, c.gain(cell.TotalCPU).Tuned), bytesText(c.PeakBytes.Mid),
@@ -251,13 +251,14 @@ func (r *Answer) Write(w io.Writer) error {
 }
 
 func (r *Answer) writeChoices(b *strings.Builder) {
-	if len(r.Choices) == 0 {
+	ran := r.ran()
+	if len(ran) == 0 {
 		return
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	objective := r.Objective.costName(isServed(r.Base))
 	other := objective != cell.TotalCPU && objective != cell.RSSPeak
-	head, today := "  choice\tsetting\tpeak memory\tCPU time\t", r.Choices[0]
+	head, today := "  choice\tsetting\tpeak memory\tCPU time\t", ran[0]
 	row := fmt.Sprintf("  today\t%s\t%s\t%s\t", settingText(r.Base), bytesText(today.gain(cell.RSSPeak).Default),
 		valueText(cell.TotalCPU, today.gain(cell.TotalCPU).Default))
 	figure, rises := r.figure()
@@ -277,7 +278,7 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 	}
 	fmt.Fprintln(t, head)
 	fmt.Fprintln(t, row)
-	for _, c := range r.Choices {
+	for _, c := range ran {
 		row := fmt.Sprintf("  %s\t%s\t%s %sx\t%s\t", c.Name, settingText(c.Setting), bytesText(c.PeakBytes.Mid),
 			stat.Distinct(c.Memory.Mid, 2), ratioText(c.CPU))
 		if other && rises && c.Cost.Lo > 0 {
@@ -437,6 +438,8 @@ func valueText(metric string, v float64) string {
 		return fmt.Sprintf("%.0f", v)
 	case unit != "seconds":
 		return fmt.Sprintf("%.4g", v)
+	case math.Abs(v) < 0.9995e-3:
+		return fmt.Sprintf("%.3g µs", 1e6*v)
 	case math.Abs(v) < 0.1:
 		return fmt.Sprintf("%.1f ms", 1000*v)
 	}

@@ -51,20 +51,22 @@ func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, erro
 	if err != nil {
 		return nil, err
 	}
+	cost, bound := compared[1].by[costMetric], was*(1+gate)
+	ratio := Interval{cost.Ratio, cost.Lo, cost.Hi}
 	out := &Checked{Outcome: Inconclusive, Recorded: was, Gate: gate, Gains: compared[1].gains}
-	for _, g := range out.Gains {
-		if g.Metric != metric {
-			continue
-		}
-		bound := was * (1 + gate)
-		switch {
-		case g.Ratio.Lo > bound:
-			out.Outcome = Lost
-		case g.Ratio.Hi <= bound:
-			out.Outcome = Holds
-		}
-		out.Reason = fmt.Sprintf("%s of %s is %s of the baseline's in %d pairs; it was %.3fx, and %.3fx is allowed",
-			nameOf(metric), settingText(recorded.Setting), ratioText(g.Ratio, bound), g.Pairs, was, bound)
+	switch {
+	case cost.Pairs < leastRounds && len(t.answer.Doubts) > 0: // why the setting does not run
+		out.Reason = t.answer.Doubts[0]
+		return out, nil
+	case cost.Pairs < leastRounds:
+		out.Reason = fmt.Sprintf("only %d of %d rounds fitted into the budget: give a larger --budget", cost.Pairs, pairs)
+		return out, nil
+	case ratio.Lo > bound:
+		out.Outcome = Lost
+	case ratio.Hi <= bound:
+		out.Outcome = Holds
 	}
+	out.Reason = fmt.Sprintf("%s of %s is %s of the baseline's in %d pairs; it was %.3fx, and %.3fx is allowed",
+		nameOf(metric), settingText(recorded.Setting), ratioText(ratio, bound), cost.Pairs, was, bound)
 	return out, nil
 }

@@ -54,18 +54,26 @@ type Named struct {
 	Bytes, CPU float64
 }
 
+// ran are the choices that fresh rounds measured.
+func (r *Answer) ran() (out []Choice) {
+	for _, c := range r.Choices {
+		if c.gain(cell.TotalCPU).Pairs > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // Named are today's setting and the choices, in the order of the answer; nil where
 // there was nothing to prove.
 func (r *Answer) Named() (out []Named) {
-	for i, c := range r.Choices {
+	for i, c := range r.ran() {
 		cpu, memory := c.gain(cell.TotalCPU), c.gain(cell.RSSPeak)
 		if i == 0 {
 			out = append(out, Named{"today", settingText(r.Base), r.Base.Key(), memory.Default, cpu.Default})
 		}
-		if cpu.Pairs > 0 {
-			out = append(out, Named{c.Name, settingText(c.Setting) + ", " + c.proven(), c.Setting.Key(),
-				cmp.Or(c.PeakBytes.Mid, memory.Tuned), cpu.Tuned})
-		}
+		out = append(out, Named{c.Name, settingText(c.Setting) + ", " + c.proven(), c.Setting.Key(),
+			cmp.Or(c.PeakBytes.Mid, memory.Tuned), cpu.Tuned})
 	}
 	return out
 }

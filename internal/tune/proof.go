@@ -296,6 +296,9 @@ const slack = 0.05
 func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
 	ratio := func(metric string) Interval {
 		by := r.by[metric]
+		if by.Pairs == 0 {
+			return Interval{}
+		}
 		return Interval{by.Ratio, by.Lo, by.Hi}
 	}
 	out := Choice{Name: name, Setting: c, PeakBytes: r.peak, CPU: ratio(cell.TotalCPU), Memory: ratio(cell.RSSPeak),
@@ -304,6 +307,9 @@ func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
 	switch {
 	case cost.Pairs == 0:
 		out.Reason = "it did not run in the fresh rounds"
+		if !slices.Contains(t.failed, c.GC) {
+			out.Reason += ": give a larger --budget"
+		}
 	case t.MaxPeakBytes == 0 && memory.Ratio > twice*sameMemory:
 		out.Reason = fmt.Sprintf("it took %.2f times today's memory, and twice is allowed: --max-rss", memory.Ratio)
 	case name == Fastest:
