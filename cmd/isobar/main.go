@@ -17,7 +17,11 @@ func realMain() int {
 	if len(os.Args) == 2 && os.Args[1] == runner.ChildArg {
 		return runner.Child(os.Stdin, os.Stdout, os.Stderr)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // so that a second one ends the process at once
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)

@@ -58,7 +58,7 @@ and stopped with SIGTERM.`,
 			if o.check == "" && cmd.Flags().Changed("gate") {
 				return usage(errors.New("--gate needs --check FILE"))
 			}
-			return usage(o.validate(args))
+			return usage(cmp.Or(o.attach.checkFlags(cmd.Flags()), o.validate(args)))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.tune(cmd.Context(), o, args) },
 	}

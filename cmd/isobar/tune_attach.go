@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,21 @@ func (o *attachOptions) addFlags(f *pflag.FlagSet) {
 		"and GOMEMLIMIT from its environment")
 	f.DurationVar(&o.settle, "settle", 5*time.Second, "with --restart: how long a fresh server needs before it is "+
 		"measured")
+}
+
+// attachedFlags are those that mean something to a server that runs, under the load that it has.
+var attachedFlags = []string{"attach", "token-file", "restart", "settle", "max-rss", "gogc", "budget", "rounds",
+	"tolerance", "seed", "verbose", "json", "out", "name", "resume", "store"}
+
+// checkFlags refuses those that --attach would ignore.
+func (o *attachOptions) checkFlags(f *pflag.FlagSet) (err error) {
+	f.Visit(func(given *pflag.Flag) {
+		if o.to != "" && !slices.Contains(attachedFlags, given.Name) {
+			err = fmt.Errorf("--%s: not with --attach, which tunes the CPU time and memory of a server that runs, under the "+
+				"setting and the load that it has", given.Name)
+		}
+	})
+	return err
 }
 
 func (o *attachOptions) check() error {
@@ -85,6 +101,12 @@ func (a *app) tuneAttached(ctx context.Context, o *tuneOptions) error {
 		return err
 	}
 	defer log.Close()
+	if r, ok := server.(*attach.Restarted); ok {
+		if r.Output, err = log.OpenOutput(); err != nil {
+			return err
+		}
+		defer r.Output.Close()
+	}
 	answer, err := attach.Run(ctx, attach.Config{
 		Server: server, Settings: c.Settings, MaxBytes: c.MaxPeakBytes, Budget: o.attach.budget, Rounds: o.rounds,
 		Tolerance: c.Tolerance, Seed: c.Seed, Keep: log.Keep,

@@ -279,6 +279,8 @@ func (o *tuneOptions) name(command []string) string {
 	switch {
 	case o.build.Bench != "":
 		return "tune --bench " + o.build.Bench
+	case o.attach.restart != "": // its process has another number each time
+		return "tune --attach PID --restart " + o.attach.restart
 	case o.attach.to != "":
 		return "tune --attach " + o.attach.to
 	case o.build.Main != "":

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"math"
 	"os"
+	"runtime"
 	"runtime/metrics"
 	"strconv"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/cgroup"
 	"github.com/isobar-go/isobar/internal/base/rusage"
 )
 
@@ -30,6 +32,8 @@ type State struct {
 	GoalBytes     int64 `json:"goal_bytes"` // 0 for none
 	MappedBytes   int64 `json:"mapped_bytes"`
 	ResidentBytes int64 `json:"resident_bytes"`
+	FreeBytes     int64 `json:"free_bytes"`            // of the heap: kept for objects to come
+	GroupBytes    int64 `json:"group_bytes,omitempty"` // what its control group may take; 0 for no limit
 
 	AllocatedBytes int64 `json:"allocated_bytes"` // counter
 	Cycles         int64 `json:"cycles"`          // counter
@@ -44,7 +48,8 @@ var names = []string{
 	"/gc/gogc:percent", "/gc/gomemlimit:bytes", "/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes",
 	"/gc/heap/goal:bytes", "/memory/classes/total:bytes", "/memory/classes/heap/released:bytes",
 	"/gc/heap/allocs:bytes", "/gc/cycles/total:gc-cycles", "/cpu/classes/gc/total:cpu-seconds",
-	"/cpu/classes/gc/mark/idle:cpu-seconds",
+	"/cpu/classes/gc/mark/idle:cpu-seconds", "/memory/classes/heap/free:bytes",
+	"/memory/classes/heap/unused:bytes",
 }
 
 func (h *Handler) state() State {
@@ -71,7 +76,8 @@ func (h *Handler) state() State {
 	s := State{
 		GOGC: int(int32(whole(0))), LimitBytes: bounded(whole(1)), PID: os.Getpid(),
 		UptimeSeconds: time.Since(h.born).Seconds(), LiveBytes: whole(2), HeapBytes: whole(3), GoalBytes: bounded(whole(4)),
-		MappedBytes: whole(5) - whole(6), ResidentBytes: resident(), AllocatedBytes: whole(7), Cycles: whole(8),
+		MappedBytes: whole(5) - whole(6), ResidentBytes: resident(), FreeBytes: whole(11) + whole(12),
+		AllocatedBytes: whole(7), Cycles: whole(8),
 		GCCPUSeconds: seconds(9) - seconds(10), CPUSeconds: max(rusage.Self().CPU(), 0),
 	}
 	s.FoundGOGC, s.FoundLimitBytes = s.GOGC, s.LimitBytes
@@ -79,6 +85,9 @@ func (h *Handler) state() State {
 		found := held.Stats()
 		s.Held, s.HeldForSeconds = true, max(time.Until(until).Seconds(), 0)
 		s.FoundGOGC, s.FoundLimitBytes = found.FoundPercent, bounded(found.FoundLimitBytes)
+	}
+	if runtime.GOOS == "linux" {
+		s.GroupBytes = cgroup.Read(os.DirFS("/")).MemoryBytes
 	}
 	if h.cfg.Work != nil {
 		s.Work = h.cfg.Work()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -189,6 +190,15 @@ func (l *TuneLog) keep(config cell.Config, block int,
 		return rec, nil
 	}
 	return rec, l.store.Append(l.ID, rec, nil)
+}
+
+// OpenOutput opens the file that keeps what programs print, for one that is no child of this
+// process. The caller closes it.
+func (l *TuneLog) OpenOutput() (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(l.output.path), 0o755); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(l.output.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 }
 
 // Report stores the answer, a tune.Answer or what embeds one, writes the HTML report

@@ -156,9 +156,14 @@ func (r *Answer) open(c *Choice) string {
 	if rounds <= pairs { // the interval is narrow enough: ranks or equal runs leave the doubt
 		rounds = 2 * pairs
 	}
-	if rounds <= manyRounds {
+	switch {
+	case isAttached(r.Base): // blocks share the time that there is
+		longer := time.Duration(math.Ceil(r.Seconds*float64(rounds)/float64(max(pairs, 1))/60)) * time.Minute
+		return says + fmt.Sprintf("about --budget %s may tell, less under a steady load",
+			strings.TrimSuffix(longer.String(), "0s"))
+	case rounds <= manyRounds:
 		says += fmt.Sprintf("about --rounds %d may tell", rounds)
-	} else {
+	default:
 		says += fmt.Sprintf("it would take more than --rounds %d", manyRounds)
 	}
 	if r.Waiting > muchWaiting {

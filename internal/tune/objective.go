@@ -128,6 +128,9 @@ func figuresOf(all map[string]float64) string {
 // isServed tells a server under load from a program that ends by itself.
 func isServed(c cell.Config) bool { return c.Workload == "serve" }
 
+// isAttached tells a server that ran before.
+func isAttached(c cell.Config) bool { return c.Workload == "attach" }
+
 // p99Of is the 99th percentile of response time, of the built-in load or, in
 // nanoseconds, as the load prints it.
 func p99Of(rec *cell.Record) (time.Duration, error) {

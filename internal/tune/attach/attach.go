@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -38,6 +39,8 @@ type State struct {
 	HeapBytes     int64 `json:"heap_bytes"`
 	MappedBytes   int64 `json:"mapped_bytes"`
 	ResidentBytes int64 `json:"resident_bytes"`
+	FreeBytes     int64 `json:"free_bytes,omitempty"`  // of them, kept for objects to come
+	GroupBytes    int64 `json:"group_bytes,omitempty"` // that its control group allows
 
 	Cycles         int64   `json:"cycles"`
 	AllocatedBytes int64   `json:"allocated_bytes"`
@@ -67,7 +70,7 @@ var ErrRefused = errors.New("refused")
 type Config struct {
 	Server    Server
 	Settings  []cell.GC     // besides today's; nil for those of Candidates
-	MaxBytes  float64       // of resident memory; 0 for twice today's
+	MaxBytes  float64       // of resident memory, see most; 0 for twice today's
 	Budget    time.Duration // for all blocks; 0 for 3 minutes beside what settling takes
 	Rounds    int           // of the proof, 4 or more; 0 for 6
 	Tolerance float64       // share of CPU time that saving memory may cost; 0 for 0.02
@@ -85,6 +88,10 @@ const exploring = 3
 // usualBudget is how long all blocks take by default, once settings have settled.
 const usualBudget = 3 * time.Minute
 
+// hold is for how long a setting is set, and set again before it ends: how long it stays where
+// tune is killed.
+const hold = 30 * time.Second
+
 // leastBlock is the shortest block worth measuring.
 const leastBlock = 500 * time.Millisecond
 
@@ -100,8 +107,10 @@ type Answer struct {
 // An Arm is a setting and its blocks.
 type Arm struct {
 	GC      cell.GC   `json:"gc"`
-	CPU     []float64 `json:"cpu_seconds"` // per unit of work, by block
-	Bytes   []float64 `json:"bytes"`       // most resident memory, by block
+	CPU     []float64 `json:"cpu_seconds"`      // per unit of work, by block
+	Bytes   []float64 `json:"bytes"`            // most memory in use, by block
+	Most    float64   `json:"most_bytes"`       // that was resident in any
+	Cycles  []float64 `json:"cycles,omitempty"` // by block; none where they are unknown
 	Refused string    `json:"refused,omitempty"`
 }
 
@@ -114,11 +123,11 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 	}
 	t := &tuning{Config: c, answer: &Answer{}, rng: rand.New(rand.NewPCG(c.Seed, 0))}
 	defer func() {
-		// Also if ctx has ended: otherwise the last setting would stay.
-		restoring, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		if left := c.Server.Restore(restoring); left != nil {
-			err = errors.Join(err, fmt.Errorf("tune: --attach: GOGC=%s could not be restored: %w", today.Found, left))
+		if left := t.restore(ctx, today.Found); left != nil {
+			if ctx.Err() != nil { // that it was interrupted matters less
+				err = nil
+			}
+			err = errors.Join(err, left)
 		}
 	}()
 	rec, err := t.Keep(config(today.Found), 0, func() (*cell.Record, error) { return today.record(), nil })
@@ -127,9 +136,7 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 	}
 	today.restore(rec)
 	t.answer.Today = today
-	if t.MaxBytes == 0 {
-		t.MaxBytes = 2 * float64(today.ResidentBytes)
-	}
+	t.MaxBytes = today.most(t.MaxBytes)
 	settings := c.Settings
 	if settings == nil {
 		settings = Candidates(today, t.MaxBytes)
@@ -137,9 +144,19 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 	t.answer.MaxBytes = t.MaxBytes
 	t.arms = []*Arm{{GC: today.Found}}
 	for _, gc := range settings {
-		if !same(gc, today.Found) {
+		if group := today.GroupBytes; group > 0 && float64(gc.LimitBytes) > groupShare*float64(group) {
+			return nil, fmt.Errorf("tune: --gogc %s: the server's control group allows %d MiB, and a limit above 90 %% of that "+
+				"has it killed", gc, group/mib)
+		}
+		gc.Name = ""
+		if !slices.ContainsFunc(t.arms, func(a *Arm) bool { return same(a.GC, gc) }) {
 			t.arms = append(t.arms, &Arm{GC: gc})
 		}
+	}
+	if len(t.arms) == 1 {
+		return nil, fmt.Errorf("tune: --attach: there is nothing to compare GOGC=%s with: every limit within %d MiB leaves "+
+			"hardly any room above what is live: allow more with --max-rss, or name settings with --gogc", today.Found,
+			int64(t.MaxBytes)/mib)
 	}
 	blocks := time.Duration(exploring*len(t.arms) + t.Rounds*(1+min(len(t.arms)-1, 3)))
 	least, _ := c.Server.Settle()
@@ -151,6 +168,9 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 	}
 	if err := t.rounds(ctx, t.arms, exploring); err != nil {
 		return nil, err
+	}
+	if others := t.arms[1:]; !slices.ContainsFunc(others, func(a *Arm) bool { return a.Refused == "" }) {
+		return nil, fmt.Errorf("tune: --attach: no setting can be tried: GOGC=%s was %s", others[0].GC, others[0].Refused)
 	}
 	chosen := t.choose()
 	fresh := []*Arm{{GC: today.Found}}
@@ -169,6 +189,28 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 	return t.answer, nil
 }
 
+// restore puts what was set before into force, also if ctx has ended: otherwise the last setting
+// would stay.
+func (t *tuning) restore(ctx context.Context, found cell.GC) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	err := t.Server.Restore(ctx)
+	if err != nil {
+		return fmt.Errorf("tune: --attach: GOGC=%s could not be restored: %w", found, err)
+	}
+	now, err := t.Server.Look(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !same(now.GC, found):
+		return fmt.Errorf("tune: --attach: GOGC=%s is in force, and not today's %s", now.GC, found)
+	}
+	if !t.applied.IsZero() {
+		t.Log(fmt.Sprintf("GOGC=%s is in force again, in process %d", found, now.PID))
+	}
+	return nil
+}
+
 func (c *Config) fill() {
 	c.Rounds = cmp.Or(c.Rounds, 6)
 	c.Tolerance = cmp.Or(c.Tolerance, 0.02)
@@ -184,20 +226,42 @@ func (c *Config) fill() {
 
 const mib = 1 << 20
 
+// groupShare is how much of what its control group allows a server may take.
+const groupShare = 0.9
+
+// most is how much memory the server may take, where so much is asked for, or nothing, 0: never
+// more than its control group allows, and by itself no more than today's GOMEMLIMIT.
+func (s *State) most(asked float64) float64 {
+	most := cmp.Or(asked, 2*float64(s.ResidentBytes))
+	if limit := s.Found.LimitBytes; limit > 0 && asked == 0 {
+		most = min(most, float64(limit+s.beside()))
+	}
+	if s.GroupBytes > 0 {
+		most = min(most, groupShare*float64(s.GroupBytes))
+	}
+	return most
+}
+
+// beside is what is resident and does not count to a limit, which counts what the runtime maps.
+func (s *State) beside() int64 {
+	if s.MappedBytes == 0 {
+		return s.ResidentBytes / 10
+	}
+	return max(s.ResidentBytes-s.MappedBytes, s.ResidentBytes/50)
+}
+
 // Candidates are settings worth trying on a server in this state, each within
 // maxBytes of resident memory by a GOMEMLIMIT: more room for the collector up to
 // the bound, the same memory without GOGC, and less room.
 func Candidates(s State, maxBytes float64) []cell.GC {
-	// The limit counts what the runtime maps; the rest of the process lies beside it.
-	beside := max(s.ResidentBytes-s.MappedBytes, s.ResidentBytes/50)
-	if s.MappedBytes == 0 {
-		beside = s.ResidentBytes / 10
-	}
-	limit := func(bytes float64) int64 { return (int64(bytes) - beside) / mib * mib }
-	most, same := limit(maxBytes), limit(float64(s.ResidentBytes))
-	percent := s.Found.Percent
+	limit := func(bytes float64) int64 { return (int64(bytes) - s.beside()) / mib * mib }
+	most := limit(maxBytes)
+	same := min(limit(float64(s.ResidentBytes)), most)
+	percent, live := s.Found.Percent, s.LiveBytes
 	if percent < 0 {
 		percent = cell.DefaultGC.Percent
+	} else if live == 0 && s.Found.LimitBytes == 0 { // all that GOGC may leave
+		live = s.ResidentBytes * 100 / int64(100+percent)
 	}
 	all := []cell.GC{
 		{Percent: -1, LimitBytes: most}, {Percent: -1, LimitBytes: same},
@@ -205,7 +269,7 @@ func Candidates(s State, maxBytes float64) []cell.GC {
 		{Percent: max(percent/2, 10), LimitBytes: same},
 	}
 	// A limit near what is live is a slow death.
-	room := s.LiveBytes + s.LiveBytes/4 + max(s.MappedBytes-s.HeapBytes, 0)/2
+	room := live + live/4 + max(s.MappedBytes-s.HeapBytes, 0)/2
 	return slices.DeleteFunc(all, func(gc cell.GC) bool { return gc.LimitBytes <= max(room, 0) })
 }
 
@@ -216,6 +280,8 @@ type tuning struct {
 	block  time.Duration
 	round  int
 	rng    *rand.Rand
+
+	applied time.Time // when the setting of the block was last put into force
 }
 
 // rounds measures each arm once a round, in a new random order.
@@ -230,7 +296,8 @@ func (t *tuning) rounds(ctx context.Context, arms []*Arm, n int) error {
 			rec, err := t.Keep(config(a.GC), t.round, func() (*cell.Record, error) {
 				rec, err := t.measure(ctx, a.GC)
 				if errors.Is(err, ErrRefused) && i > 0 {
-					return &cell.Record{Err: &cell.Failure{Kind: cell.FailWorkload, Message: err.Error()}}, nil
+					return &cell.Record{Err: &cell.Failure{Kind: cell.FailWorkload, Message: strings.TrimPrefix(err.Error(),
+						"tune: --attach: ")}}, nil
 				}
 				return rec, err
 			})
@@ -256,17 +323,21 @@ func (t *tuning) add(a *Arm, rec *cell.Record) {
 		}
 	}
 	a.CPU = append(a.CPU, rec.Metrics[cell.TotalCPU])
-	a.Bytes = append(a.Bytes, rec.Metrics[cell.RSSPeak])
+	a.Bytes = append(a.Bytes, cmp.Or(rec.Metrics[usedMetric], rec.Metrics[cell.RSSPeak]))
+	a.Most = max(a.Most, rec.Metrics[cell.RSSPeak])
+	if cycles, known := rec.Metrics[cell.GCCycles]; known {
+		a.Cycles = append(a.Cycles, cycles)
+	}
 	t.answer.Runs++
 	t.answer.Seconds += rec.Metrics[cell.RunTime]
 	t.Log(fmt.Sprintf("block %d: GOGC=%s: %.3g s of CPU per %s, %d MiB", t.answer.Runs, a.GC,
-		rec.Metrics[cell.TotalCPU], t.answer.Unit, int64(rec.Metrics[cell.RSSPeak])/mib))
+		rec.Metrics[cell.TotalCPU], t.answer.Unit, int64(rec.Metrics[usedMetric])/mib))
 }
 
 // measure sets a setting, lets it settle and measures for the rest of the block.
 func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) {
 	began := time.Now()
-	if err := t.Server.Apply(ctx, gc, 3*t.block+30*time.Second); err != nil {
+	if err := t.apply(ctx, gc); err != nil {
 		return nil, err
 	}
 	least, most := t.Server.Settle()
@@ -274,30 +345,34 @@ func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) 
 	if err != nil {
 		return nil, err
 	}
-	step := max(t.block/40, 20*time.Millisecond)
+	step := min(max(t.block/40, 20*time.Millisecond), hold/6)
 	from := first
 	for settled := time.Now(); ; {
 		took := time.Since(settled)
 		if took >= least && (from.Cycles >= first.Cycles+2 || took >= min(most, t.block/3)) {
 			break
 		}
-		if from, err = t.wait(ctx, step); err != nil {
+		if from, err = t.wait(ctx, gc, step); err != nil {
 			return nil, err
 		}
 	}
-	to, peak := from, from.ResidentBytes
-	for end := time.Now().Add(max(t.block-time.Since(began), leastBlock)); time.Now().Before(end); {
-		if to, err = t.wait(ctx, step); err != nil {
+	w := window{from: from, last: from, whole: from.Cycles >= first.Cycles+2}
+	end := time.Now().Add(max(t.block-time.Since(began), leastBlock))
+	for now := time.Now(); now.Before(end) || !w.complete() && now.Before(end.Add(t.block)); now = time.Now() {
+		s, err := t.wait(ctx, gc, step)
+		if err != nil {
 			return nil, err
 		}
-		peak = max(peak, to.ResidentBytes)
+		w.see(s)
 	}
 	switch {
-	case to.PID != from.PID:
-		return nil, fmt.Errorf("tune: --attach: the server was restarted in a block: process %d, then %d", from.PID, to.PID)
-	case to.GC.Percent != gc.Percent: // the handler may hold the limit lower
-		return nil, fmt.Errorf("tune: --attach: GOGC is %s in a block of %s: somebody else sets it", to.GC, gc)
+	case w.last.PID != from.PID:
+		return nil, fmt.Errorf("tune: --attach: the server was restarted in a block: process %d, then %d", from.PID,
+			w.last.PID)
+	case w.last.GC.Percent != gc.Percent: // the handler may hold the limit lower
+		return nil, fmt.Errorf("tune: --attach: GOGC is %s in a block of %s: somebody else sets it", w.last.GC, gc)
 	}
+	from, to := w.span()
 	u := t.unit(from, to)
 	work := u.of(from, to)
 	if work <= 0 || to.CPU <= from.CPU {
@@ -305,7 +380,8 @@ func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) 
 	}
 	rec := &cell.Record{}
 	rec.Set(cell.TotalCPU, (to.CPU-from.CPU)/work)
-	rec.Set(cell.RSSPeak, float64(peak))
+	rec.Set(cell.RSSPeak, float64(w.resident))
+	rec.Set(usedMetric, float64(w.used))
 	rec.Set(cell.RunTime, time.Since(began).Seconds())
 	rec.Set(u.metric, work)
 	if to.Cycles > 0 {
@@ -314,15 +390,58 @@ func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) 
 	return rec, nil
 }
 
-// wait looks again after a while.
-func (t *tuning) wait(ctx context.Context, d time.Duration) (State, error) {
+// A window is what a block measures: from the end of a collection to that of another, where two
+// end in it, so that a setting pays for whole collections.
+type window struct {
+	from, to, last State
+	whole          bool  // from is just behind a collection
+	used, resident int64 // bytes at most
+}
+
+func (w *window) see(s State) {
+	w.used, w.resident = max(w.used, s.ResidentBytes-s.FreeBytes), max(w.resident, s.ResidentBytes)
+	if s.Cycles > w.last.Cycles {
+		if w.to = s; !w.whole {
+			w.from, w.whole = s, true
+		}
+	}
+	w.last = s
+}
+
+// complete reports whether a whole collection is in the window, or none is ever known of.
+func (w *window) complete() bool { return w.last.Cycles == 0 || w.whole && w.to.Cycles > w.from.Cycles }
+
+func (w *window) span() (from, to State) {
+	if w.last.Cycles == 0 || !w.complete() {
+		return w.from, w.last
+	}
+	return w.from, w.to
+}
+
+// apply puts a setting into force, for hold.
+func (t *tuning) apply(ctx context.Context, gc cell.GC) error {
+	t.applied = time.Now()
+	return t.Server.Apply(ctx, gc, hold)
+}
+
+// wait looks again after a while, in which the setting stays.
+func (t *tuning) wait(ctx context.Context, gc cell.GC, d time.Duration) (State, error) {
 	select {
 	case <-ctx.Done():
 		return State{}, context.Cause(ctx)
 	case <-time.After(d):
 	}
+	if time.Since(t.applied) > hold/2 {
+		if err := t.apply(ctx, gc); err != nil {
+			return State{}, err
+		}
+	}
 	return t.Server.Look(ctx)
 }
+
+// usedMetric is the resident memory but for what the runtime keeps: that is as much as an earlier
+// setting made it keep, for a while or for good.
+const usedMetric = "/attach/used:bytes"
 
 // A unit is what CPU time is counted per.
 type unit struct {

@@ -29,6 +29,10 @@ type fake struct {
 	restored   int
 	fails      error
 	settle     time.Duration
+	until      time.Time // when it returns to found by itself
+	rarely     bool      // collections are rare
+	stuck      bool      // Restore does nothing
+	lost       error     // of Restore
 }
 
 const live = 100 << 20
@@ -54,14 +58,18 @@ func heap(gc cell.GC) float64 {
 
 func (f *fake) advance() {
 	d := time.Since(f.at).Seconds()
-	f.at = time.Now()
+	if f.at = time.Now(); f.at.After(f.until) {
+		f.now = f.found
+	}
 	if f.idle {
 		return
 	}
 	room := heap(f.now)/live - 1 // GOGC as a share
 	f.state.CPU += d * (1 + 0.4/room) * f.noise
 	f.state.AllocatedBytes += int64(d * (1 << 30))
-	f.state.Cycles += int64(d*10/room) + 1
+	if f.state.Cycles == 0 || !f.rarely {
+		f.state.Cycles += int64(d*10/room) + 1
+	}
 	f.state.ResidentBytes = int64(heap(f.now)) + 20*mib
 	f.state.MappedBytes, f.state.HeapBytes = int64(heap(f.now)), int64(heap(f.now))
 }
@@ -84,13 +92,16 @@ func (f *fake) Apply(_ context.Context, gc cell.GC, hold time.Duration) error {
 	if hold <= 0 {
 		return errors.New("held for no time")
 	}
-	f.now, f.noise = gc, 1+0.01*f.rng.NormFloat64()
+	f.now, f.noise, f.until = gc, 1+0.01*f.rng.NormFloat64(), time.Now().Add(hold)
 	return nil
 }
 
 func (f *fake) Restore(ctx context.Context) error {
-	f.now = f.found
 	f.restored++
+	if f.stuck || f.lost != nil {
+		return f.lost
+	}
+	f.now = f.found
 	return ctx.Err()
 }
 
@@ -212,10 +223,15 @@ func TestRunRestoresWhateverHappens(t *testing.T) {
 		change func(*fake)
 		want   string
 	}{
-		"no load":        {func(f *fake) { f.idle = true }, "tune it under its load"},
+		"no load":        {func(f *fake) { f.idle, f.state.ResidentBytes = true, 2*live }, "tune it under its load"},
 		"another hand":   {func(f *fake) { f.other = 55 }, "somebody else"},
 		"today's fails":  {func(f *fake) { f.refuse = func(cell.GC) bool { return true } }, "refused"},
 		"small a budget": {nil, "give a --budget of "},
+		"all others fail": {func(f *fake) { f.refuse = func(gc cell.GC) bool { return gc != f.found } },
+			"no setting can be tried: GOGC=off:420MiB was refused by the server"},
+		"nothing is left": {func(f *fake) { f.state.LiveBytes, f.found.Percent = 100*live, 1 }, "nothing to compare GOGC=1 with"},
+		"it stays set":    {func(f *fake) { f.stuck = true }, "is in force, and not today's 100"},
+		"it cannot reset": {func(f *fake) { f.lost = errors.New("gone") }, "GOGC=100 could not be restored: gone"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
@@ -231,12 +247,87 @@ func TestRunRestoresWhateverHappens(t *testing.T) {
 			}
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // that it is not as it was outweighs who ended it
+		ctx, cancel := context.WithCancel(t.Context())
+		f := newFake()
+		f.lost = errors.New("gone")
+		time.AfterFunc(20*time.Second, cancel)
+		if _, err := Run(ctx, Config{Server: f}); errors.Is(err, context.Canceled) || !errors.Is(err, f.lost) {
+			t.Errorf("interrupted, and lost: %v", err)
+		}
+	})
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		f := newFake()
 		time.AfterFunc(20*time.Second, cancel)
 		if _, err := Run(ctx, Config{Server: f}); !errors.Is(err, context.Canceled) || f.restored != 1 || f.now != f.found {
 			t.Errorf("interrupted: %v, restored %d times, now %v", err, f.restored, f.now)
+		}
+	})
+}
+
+// TestBlocksOutlastTheHold: a setting is set again while its block lasts.
+func TestBlocksOutlastTheHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		a, err := Run(t.Context(), Config{Server: f, Seed: 1, Budget: 4 * time.Hour, Settings: []cell.GC{{Percent: 300}}})
+		if err != nil || a.Outcome != tune.Recommended || f.now != f.found {
+			t.Errorf("%+v, %v; now %v", a, err, f.now)
+		}
+	})
+}
+
+// TestWindow: a window holds whole collections where two end in it, all of it where they are
+// unknown or too rare, and never what was set before.
+func TestWindow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		whole    bool
+		cycles   []int64
+		from, to float64
+		complete bool
+	}{
+		"behind one":     {true, []int64{5, 5, 6, 6, 7, 7}, 0, 4, true},
+		"amid one":       {false, []int64{5, 5, 6, 6, 7, 7}, 2, 4, true},
+		"one ends":       {false, []int64{5, 5, 6, 6}, 2, 3, false},
+		"none ends":      {true, []int64{5, 5, 5, 5}, 0, 3, false},
+		"each look":      {false, []int64{5, 7, 9, 11}, 1, 3, true},
+		"none are known": {false, []int64{0, 0, 0, 0}, 0, 3, true},
+	} {
+		var w window
+		for i, cycles := range tc.cycles {
+			s := State{CPU: float64(i), Cycles: cycles, ResidentBytes: 100, FreeBytes: int64(10 * i)}
+			if i == 0 {
+				w = window{from: s, last: s, whole: tc.whole}
+			} else {
+				w.see(s)
+			}
+		}
+		if from, to := w.span(); from.CPU != tc.from || to.CPU != tc.to || w.complete() != tc.complete ||
+			w.used != 90 || w.resident != 100 {
+			t.Errorf("%s: %v to %v, %d used; want %v to %v", name, from.CPU, to.CPU, w.used, tc.from, tc.to)
+		}
+	}
+}
+
+// TestShortBlocks: where blocks see no collection, nothing is said of what they cost.
+func TestShortBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.rarely = true
+		a, err := Run(t.Context(), Config{Server: f, Seed: 1, Settings: []cell.GC{{Percent: 300}}})
+		if err != nil || a.Outcome != tune.Inconclusive || !strings.Contains(a.Headline, "saw no whole collection") {
+			t.Errorf("%v: %+v", err, a)
+		}
+	})
+}
+
+// TestAsksForTime: where blocks leave it open, longer ones are asked for, not more of them.
+func TestAsksForTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, err := Run(t.Context(), Config{Server: newFake(), Seed: 1, Settings: []cell.GC{{Percent: 106}}})
+		if err != nil || a.Outcome != tune.Inconclusive || !strings.Contains(a.Headline, "m may tell") ||
+			strings.Contains(a.Headline, "--rounds") {
+			t.Errorf("%v: %+v", err, a)
 		}
 	})
 }
@@ -290,8 +381,35 @@ func TestCandidatesKeepTheirDistance(t *testing.T) {
 	for _, gc := range Candidates(s, 230*mib) {
 		t.Errorf("%v, though nearly everything is live", gc)
 	}
+	// Of a process of which GOGC is known, so is how much may be live at most.
+	for _, gc := range Candidates(State{Found: cell.GC{Percent: 25}, ResidentBytes: 500 * mib}, 1000*mib) {
+		if gc.LimitBytes < 500*mib {
+			t.Errorf("%v, though 400 MiB may be live", gc)
+		}
+	}
 	s = State{Found: cell.GC{Percent: -1, LimitBytes: 1 << 30}, ResidentBytes: 900 * mib}
 	if n := len(Candidates(s, 1<<30)); n != 5 {
 		t.Errorf("%d candidates for a process of which only the memory is known, want 5", n)
+	}
+}
+
+// TestMost: a server is given no more than its control group allows, whatever is asked for, and by
+// itself no more than the limit that it has.
+func TestMost(t *testing.T) {
+	s := State{ResidentBytes: 600 * mib, MappedBytes: 580 * mib}
+	for name, tc := range map[string]struct{ limit, group, asked, want int64 }{
+		"twice": {0, 0, 0, 1200}, "asked": {0, 0, 700, 700}, "its limit": {800, 0, 0, 820}, "asked beyond": {800, 0, 1000, 1000},
+		"its group": {0, 1000, 0, 900}, "not asked beyond it": {0, 1000, 2000, 900}, "a group of room": {0, 4000, 0, 1200},
+	} {
+		s.Found.LimitBytes, s.GroupBytes = tc.limit*mib, tc.group*mib
+		if got := s.most(float64(tc.asked * mib)); got != float64(tc.want*mib) {
+			t.Errorf("%s: %.0f MiB, want %d", name, got/mib, tc.want)
+		}
+	}
+	f := newFake()
+	f.state.GroupBytes = 500 * mib
+	_, err := Run(t.Context(), Config{Server: f, Settings: []cell.GC{{Percent: -1, LimitBytes: 480 * mib}}})
+	if err == nil || !strings.Contains(err.Error(), "allows 500 MiB") {
+		t.Errorf("a limit beyond the group: %v", err)
 	}
 }

@@ -1,10 +1,12 @@
 package attach
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -59,6 +61,9 @@ func (t *tuning) conclude(fresh []*Arm) {
 	r.Base = config(fresh[0].GC)
 	r.Setting, r.Outcome = r.Base, tune.DefaultGood
 	r.Reason = fmt.Sprintf("in %d blocks of each setting none did better", exploring)
+	if short := t.arms[0].short(t.block); short != "" {
+		r.Outcome, r.Reason = tune.Inconclusive, short
+	}
 	base := groupOf(fresh[0])
 	for _, a := range fresh[1:] {
 		if len(a.Bytes) == 0 {
@@ -67,10 +72,13 @@ func (t *tuning) conclude(fresh []*Arm) {
 		arm := groupOf(a)
 		cpu, memory := stat.Compare(base, arm, cell.TotalCPU, 1), stat.Compare(base, arm, cell.RSSPeak, 1)
 		c := tune.Choice{Setting: config(a.GC),
-			PeakBytes: tune.Interval{Mid: median(a.Bytes), Lo: slices.Min(a.Bytes), Hi: slices.Max(a.Bytes)},
+			PeakBytes: tune.Interval{Mid: median(a.Bytes), Lo: slices.Min(a.Bytes), Hi: a.Most},
 			CPU:       interval(cpu), Memory: interval(memory), Cost: interval(cpu),
 			Gains: []tune.Gain{tune.NewGain(cell.TotalCPU, cpu), tune.NewGain(cell.RSSPeak, memory)}}
 		c.Outcome, c.Name, c.Reason = t.judge(c, cpu, memory)
+		if short := cmp.Or(a.short(t.block), fresh[0].short(t.block)); short != "" {
+			c.Outcome, c.Reason = tune.Inconclusive, short
+		}
 		r.Choices = append(r.Choices, c)
 	}
 	slices.SortStableFunc(r.Choices, func(a, b tune.Choice) int { return rank(a) - rank(b) })
@@ -83,6 +91,15 @@ func (t *tuning) conclude(fresh []*Arm) {
 		}
 	}
 	r.Headline = r.Sentence()
+}
+
+// short says that blocks show nothing of what collections cost; "" if they do.
+func (a *Arm) short(block time.Duration) string {
+	if len(a.Cycles) == 0 || median(a.Cycles) >= 1 {
+		return ""
+	}
+	return fmt.Sprintf("most blocks of %v under GOGC=%s saw no whole collection, and so not what it costs: give a larger "+
+		"--budget", block.Round(100*time.Millisecond), a.GC)
 }
 
 // judge names what a choice keeps beyond doubt.

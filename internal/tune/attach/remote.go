@@ -2,6 +2,7 @@ package attach
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,8 @@ type remoteState struct {
 	HeapBytes       int64   `json:"heap_bytes"`
 	MappedBytes     int64   `json:"mapped_bytes"`
 	ResidentBytes   int64   `json:"resident_bytes"`
+	FreeBytes       int64   `json:"free_bytes"`
+	GroupBytes      int64   `json:"group_bytes"`
 	AllocatedBytes  int64   `json:"allocated_bytes"`
 	Cycles          int64   `json:"cycles"`
 	GCCPUSeconds    float64 `json:"gc_cpu_seconds"`
@@ -40,9 +43,17 @@ type remoteState struct {
 // Look implements Server.
 func (r Remote) Look(ctx context.Context) (State, error) { return r.ask(ctx, http.MethodGet, nil) }
 
-// Apply implements Server.
+// Apply implements Server. What the handler found it restores: where it sets no limit, it keeps
+// to that of the container.
 func (r Remote) Apply(ctx context.Context, gc cell.GC, hold time.Duration) error {
-	_, err := r.ask(ctx, http.MethodPost, map[string]any{
+	now, err := r.Look(ctx)
+	if err != nil {
+		return err
+	}
+	if same(gc, now.Found) {
+		return r.Restore(ctx)
+	}
+	_, err = r.ask(ctx, http.MethodPost, map[string]any{
 		"gogc": gc.Percent, "limit_bytes": gc.LimitBytes, "hold_seconds": hold.Seconds(),
 	})
 	return err
@@ -51,6 +62,9 @@ func (r Remote) Apply(ctx context.Context, gc cell.GC, hold time.Duration) error
 // Restore implements Server.
 func (r Remote) Restore(ctx context.Context) error {
 	_, err := r.ask(ctx, http.MethodDelete, nil)
+	if err != nil {
+		err = fmt.Errorf("%w; the handler returns to what it found by itself, within %v", err, hold)
+	}
 	return err
 }
 
@@ -102,7 +116,8 @@ func (r Remote) ask(ctx context.Context, method string, body any) (State, error)
 	return State{
 		At: time.Now(), GC: cell.GC{Percent: s.GOGC, LimitBytes: s.LimitBytes},
 		Found: cell.GC{Percent: s.FoundGOGC, LimitBytes: s.FoundLimitBytes}, PID: s.PID, LiveBytes: s.LiveBytes,
-		HeapBytes: s.HeapBytes, MappedBytes: s.MappedBytes, ResidentBytes: s.ResidentBytes, Cycles: s.Cycles,
-		AllocatedBytes: s.AllocatedBytes, GCCPU: s.GCCPUSeconds, CPU: s.CPUSeconds, Work: s.Work,
+		HeapBytes: s.HeapBytes, MappedBytes: s.MappedBytes, ResidentBytes: cmp.Or(s.ResidentBytes, s.MappedBytes),
+		FreeBytes: s.FreeBytes, GroupBytes: s.GroupBytes, Cycles: s.Cycles, AllocatedBytes: s.AllocatedBytes,
+		GCCPU: s.GCCPUSeconds, CPU: s.CPUSeconds, Work: s.Work,
 	}, nil
 }

@@ -3,8 +3,10 @@ package attach
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/cgroup"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
@@ -30,10 +33,13 @@ type Restarted struct {
 	program string  // directory and command line, by which a new process is found
 	found   cell.GC // in the environment of the first
 	changed bool
+	// Output gets what the command prints, and a server that inherits it; nil for none. It is
+	// no pipe: a server that writes to one ends with its reader.
+	Output *os.File
 }
 
-// appearWithin is how long a restarted program may take to appear.
-const appearWithin = 30 * time.Second
+// restartWithin is how long the command may take, and a new process to appear.
+const restartWithin = 2 * time.Minute
 
 // NewRestarted looks at the process. settle is how long a fresh process needs
 // before it can be measured.
@@ -46,7 +52,26 @@ func NewRestarted(pid int, command string, settle time.Duration) (*Restarted, er
 	if r.found, err = r.settingOf(pid); err != nil {
 		return nil, fmt.Errorf("tune: --attach %d: %w", pid, err)
 	}
+	if !r.isGo(pid) {
+		return nil, fmt.Errorf("tune: --attach %d: its program is not Go (it has no build information): GOGC does not "+
+			"affect it", pid)
+	}
 	return r, nil
+}
+
+// isGo is false of a process whose program can be read and is not Go.
+func (r *Restarted) isGo(pid int) bool {
+	f, err := r.proc.Open(path.Join(strconv.Itoa(pid), "exe"))
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return true
+	}
+	_, err = buildinfo.Read(at)
+	return err == nil
 }
 
 func (r *Restarted) file(pid int, name string) ([]byte, error) {
@@ -64,29 +89,15 @@ func (r *Restarted) programOf(pid int) (string, error) {
 	return dir + "\x00" + string(data), err
 }
 
-// settingOf is what the environment of the process says; the runtime takes what
-// it does not understand for the default.
+// settingOf is what the environment of the process says.
 func (r *Restarted) settingOf(pid int) (cell.GC, error) {
 	data, err := r.file(pid, "environ")
 	if err != nil {
 		return cell.GC{}, err
 	}
-	gc := cell.GC{Percent: cell.DefaultGC.Percent}
-	for entry := range strings.SplitSeq(string(data), "\x00") {
-		switch name, value, _ := strings.Cut(entry, "="); {
-		case name == "GOGC" && value == "off":
-			gc.Percent = -1
-		case name == "GOGC":
-			if n, err := strconv.Atoi(value); err == nil && n > 0 {
-				gc.Percent = n
-			}
-		case name == "GOMEMLIMIT":
-			if n, err := cell.ParseBytes(value); err == nil {
-				gc.LimitBytes = n
-			}
-		}
-	}
-	return gc, nil
+	gc, err := cell.EnvironmentGC(strings.Split(string(data), "\x00"))
+	gc.Name = ""
+	return gc, err
 }
 
 // Settle implements Server.
@@ -95,91 +106,114 @@ func (r *Restarted) Settle() (least, most time.Duration) { return r.settle, r.se
 // ticksPerSecond is what /proc counts CPU time in: USER_HZ, the same everywhere.
 const ticksPerSecond = 100
 
+// serves reports whether the process is still that of the program, and none in its place.
+func (r *Restarted) serves() bool {
+	program, err := r.programOf(r.pid)
+	return err == nil && program == r.program
+}
+
 // Look implements Server.
 func (r *Restarted) Look(context.Context) (State, error) {
 	stat, err1 := r.file(r.pid, "stat")
 	statm, err2 := r.file(r.pid, "statm")
 	gc, err3 := r.settingOf(r.pid)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return State{}, fmt.Errorf("tune: --attach: process %d: %w", r.pid, err)
-	}
 	// The name, in parentheses, may hold anything; utime and stime are fields 14
 	// and 15 of the line.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	pages := bytes.Fields(statm)
-	if len(fields) < 13 || len(pages) < 2 {
-		return State{}, fmt.Errorf("tune: --attach: process %d has ended", r.pid)
+	if !r.serves() || len(fields) < 13 || len(pages) < 2 {
+		return State{}, fmt.Errorf("tune: --attach: process %d has ended, by itself or by what was set: its log says why",
+			r.pid)
+	}
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return State{}, fmt.Errorf("tune: --attach: process %d: %w", r.pid, err)
 	}
 	user, _ := strconv.ParseFloat(string(fields[11]), 64)
 	system, _ := strconv.ParseFloat(string(fields[12]), 64)
 	resident, _ := strconv.ParseInt(string(pages[1]), 10, 64)
 	return State{At: time.Now(), GC: gc, Found: r.found, PID: r.pid, CPU: (user + system) / ticksPerSecond,
-		ResidentBytes: resident * int64(os.Getpagesize())}, nil
+		ResidentBytes: resident * int64(os.Getpagesize()),
+		GroupBytes:    cgroup.ReadProcess(os.DirFS("/"), r.pid).MemoryBytes}, nil
 }
 
-// Apply implements Server. A process that has the setting already goes on.
+// Apply implements Server. A process that has the setting already goes on. A restart that has
+// begun is brought to its end, even if ctx ends: half of one may leave no server.
 func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) error {
-	if now, err := r.settingOf(r.pid); err == nil && same(now, gc) {
-		return nil
+	if now, err := r.settingOf(r.pid); err == nil && same(now, gc) && r.serves() || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	fail := func(format string, args ...any) error {
+		err := fmt.Errorf("tune: --restart %q: "+format, append([]any{r.command}, args...)...)
+		if r.Output != nil {
+			err = fmt.Errorf("%w (what it printed is in %s)", err, r.Output.Name())
+		}
+		return err
 	}
 	r.changed = true
-	cmd := exec.CommandContext(ctx, "sh", "-c", r.command)
-	for _, entry := range os.Environ() {
-		if name, _, _ := strings.Cut(entry, "="); name != "GOGC" && name != "GOMEMLIMIT" {
-			cmd.Env = append(cmd.Env, entry)
-		}
+	before := r.running()
+	cmd := exec.Command("sh", "-c", r.command)
+	cmd.Env = append(cell.WithoutEnv(os.Environ(), "GOGC", "GOMEMLIMIT"), gc.Env()...)
+	cmd.SysProcAttr = ownSession() // Ctrl-C here is not meant for the server
+	if r.Output != nil {
+		cmd.Stdout, cmd.Stderr = r.Output, r.Output
 	}
-	cmd.Env = append(cmd.Env, gc.Env()...)
-	// Output goes to files of this process: a server that inherits a pipe would
-	// keep it open.
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("tune: --restart %q: %w", r.command, err)
+	if err := cmd.Start(); err != nil {
+		return fail("%w", err)
 	}
-	for deadline := time.Now().Add(appearWithin); ; {
-		if pid, ok := r.successor(); ok {
-			r.pid = pid
-			break
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("tune: --restart %q: no new process of the same command line within %v", r.command, appearWithin)
-		}
+	ended, deadline := make(chan error, 1), time.After(restartWithin)
+	go func() { ended <- cmd.Wait() }()
+	for done, found := false, false; !done || !found; {
 		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case err := <-ended:
+			if err != nil {
+				return fail("%w", err)
+			}
+			done = true
+		case <-deadline:
+			if found {
+				return fail("it runs for %v: it must return, and leave the server in the background", restartWithin)
+			}
+			return fail("no new process of the same command line within %v", restartWithin)
 		case <-time.After(20 * time.Millisecond):
+			if pid, ok := r.successor(before); ok {
+				r.pid, found = pid, true
+			}
 		}
 	}
 	if now, err := r.settingOf(r.pid); err != nil || !same(now, gc) {
-		return fmt.Errorf("tune: --restart %q: the new process has GOGC=%s, want %s: the command must pass on GOGC and "+
-			"GOMEMLIMIT of its environment", r.command, now, gc)
+		return fail("the new process has GOGC=%s, want %s: the command must pass on GOGC and GOMEMLIMIT of its environment",
+			now, gc)
 	}
 	return nil
 }
 
 func same(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == b.LimitBytes }
 
-// successor finds the process that was started in place of the last one, which
-// must be gone.
-func (r *Restarted) successor() (int, bool) {
-	if program, err := r.programOf(r.pid); err == nil && program == r.program {
-		return 0, false
-	}
+// running lists the processes of the program.
+func (r *Restarted) running() (pids []int) {
 	entries, _ := fs.ReadDir(r.proc, ".")
-	var found []int
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if program, err := r.programOf(pid); err == nil && program == r.program {
-			found = append(found, pid)
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			if program, err := r.programOf(pid); err == nil && program == r.program {
+				pids = append(pids, pid)
+			}
 		}
 	}
-	if len(found) == 0 {
+	return pids
+}
+
+// successor finds the process that was started in place of the last one, which must be gone,
+// and is none of those that ran before.
+func (r *Restarted) successor(before []int) (int, bool) {
+	now := r.running()
+	if slices.Contains(now, r.pid) {
+		return r.pid, !slices.Contains(before, r.pid)
+	}
+	now = slices.DeleteFunc(now, func(pid int) bool { return slices.Contains(before, pid) })
+	if len(now) == 0 {
 		return 0, false
 	}
-	return slices.Max(found), true
+	return slices.Max(now), true
 }
 
 // Restore implements Server.
@@ -187,5 +221,9 @@ func (r *Restarted) Restore(ctx context.Context) error {
 	if !r.changed {
 		return nil
 	}
-	return r.Apply(ctx, r.found, 0)
+	err := r.Apply(ctx, r.found, 0)
+	if now, failed := r.settingOf(r.pid); err != nil && (failed != nil || !same(now, r.found) || !r.serves()) {
+		return fmt.Errorf("%w; by hand: export %s; %s", err, strings.Join(r.found.Env(), " "), r.command)
+	}
+	return nil
 }
