@@ -346,7 +346,7 @@ func object(t types.Type) types.Type {
 // an interface.
 func boxes(t types.Type) bool {
 	switch u := t.Underlying().(type) {
-	case *types.Pointer, *types.Map, *types.Chan, *types.Signature, *types.Interface:
+	case *types.Pointer, *types.Map, *types.Chan, *types.Signature: // one word; an interface, as a field, has two
 		return false
 	case *types.Basic:
 		return u.Kind() != types.UnsafePointer && u.Kind() != types.UntypedNil && u.Kind() != types.Bool &&

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,22 @@ func TestFixesAreOfTheirExpression(t *testing.T) {
 	want := map[string]bool{"Sprintf": true, "WriteString": false, "shown": true, "kept": false}
 	if !maps.Equal(judged, want) {
 		t.Errorf("fixes %v, want %v; the findings are %+v", judged, want, r.Findings)
+	}
+}
+
+// TestBoxesOfInterfaces: an interface as the only field of a struct has two words, which do not fit into another one.
+func TestBoxesOfInterfaces(t *testing.T) {
+	_, p := explainerOf(t, "package m\n\ntype value interface{ get() any }\n\ntype wrapper struct{ v any }\n\n"+
+		"func (w wrapper) get() any { return w.v }\n\nvar one = wrapper{1}\n\n"+
+		"func of(v any) value {\n\tif v == nil {\n\t\treturn one\n\t}\n\treturn wrapper{v}\n}\n")
+	var lines []int
+	for _, s := range p.Sites() {
+		if s.Kind == life.Box && s.Func.Name() == "of" {
+			lines = append(lines, s.From)
+		}
+	}
+	if slices.Sort(lines); !slices.Equal(lines, []int{13, 15}) {
+		t.Errorf("boxes in lines %d, want 13 and 15", lines)
 	}
 }
 
