@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -57,7 +58,7 @@ type Named struct {
 // ran are the choices that fresh rounds measured.
 func (r *Answer) ran() (out []Choice) {
 	for _, c := range r.Choices {
-		if c.gain(cell.TotalCPU).Pairs > 0 {
+		if slices.ContainsFunc(c.Gains, func(g Gain) bool { return g.Pairs > 0 }) {
 			out = append(out, c)
 		}
 	}

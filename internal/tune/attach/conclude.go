@@ -99,7 +99,7 @@ func (a *Arm) short(block time.Duration) string {
 		return ""
 	}
 	return fmt.Sprintf("most blocks of %v under GOGC=%s saw no whole collection, and so not what it costs: give a larger "+
-		"--budget", block.Round(100*time.Millisecond), a.GC)
+		"--budget, or tune it under more load", block.Round(100*time.Millisecond), a.GC)
 }
 
 // judge names what a choice keeps beyond doubt.
