@@ -142,6 +142,10 @@ func (r *Answer) margin(gc cell.GC) []string {
 	if gc.LimitBytes == 0 || margin >= highMargin {
 		return nil
 	}
+	if margin < 1 {
+		return []string{fmt.Sprintf("its limit is below %s, under which collection takes nearly half of the CPU time: the "+
+			"program is slow, and slower if live data grows", bytesText(float64(r.CliffBytes)))}
+	}
 	return []string{fmt.Sprintf("its limit is %.2f times %s, below which collection takes nearly half of the CPU "+
 		"time: if live data grows by %.0f %%, the program slows down", margin,
 		bytesText(float64(r.CliffBytes)), 100*(margin-1))}

@@ -27,9 +27,9 @@ const (
 	sameMemory, lessMemory = 1.02, 0.95
 )
 
-// boundShares are the limits to try, as shares of the memory that the user allows: what a
-// process occupies is about its limit, so that coarse steps would leave much of it unused.
-var boundShares = []float64{1, 31. / 32, 15. / 16, 7. / 8}
+// boundParts are the limits to try, in 32nds of the memory that the user allows: what a process
+// occupies is about its limit, so that coarser steps would leave what counts most unused.
+const mostBoundParts, leastBoundParts = 32, 26
 
 // A Candidate is a setting in a race of measured rounds.
 type Candidate struct {
@@ -58,9 +58,13 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 	}
 	out = append(out, t.Base.GC)
 	most := cmp.Or(t.MaxPeakBytes, twice*m.needs(t.Base.GC))
-	sizes := limits(m.Cliff(), t.clearance(), min(m.roof(), int64(1.2*most)))
-	for _, share := range boundShares {
-		if limit := int64(share*t.MaxPeakBytes) / mib * mib; limit >= m.Cliff() {
+	clearance := leastMargin
+	if t.MaxPeakBytes > 0 {
+		clearance = 1
+	}
+	sizes := limits(m.Cliff(), clearance, min(m.roof(), int64(1.2*most)))
+	for parts := int64(mostBoundParts); parts >= leastBoundParts; parts-- {
+		if limit := int64(t.MaxPeakBytes) * parts / mostBoundParts / mib * mib; limit > 0 {
 			sizes = append(sizes, limit)
 		}
 	}
@@ -80,14 +84,6 @@ func (t *tuning) roomy() int {
 		return -1
 	}
 	return max(roomy, roomier*t.Base.GC.Percent)
-}
-
-// clearance is how many times the cliff a memory limit is at least.
-func (t *tuning) clearance() float64 {
-	if t.MaxPeakBytes > 0 {
-		return 1
-	}
-	return leastMargin
 }
 
 // allowed reports whether a setting keeps to the memory that the user allows, or takes at
@@ -129,15 +125,17 @@ func (t *tuning) usable(p *Prediction, cliff int64) bool {
 	switch {
 	case gc.Percent < 0 && gc.LimitBytes == 0, slices.Contains(t.failed, gc):
 		return false
-	case gc.LimitBytes > 0 && float64(gc.LimitBytes) < t.clearance()*float64(cliff):
+	case t.MaxPeakBytes > 0: // the cliff is an estimate, and runs decide
+		return p.runs(p.hopeless)
+	case gc.LimitBytes > 0 && float64(gc.LimitBytes) < leastMargin*float64(cliff):
 		return false
 	}
-	return p.runs()
+	return p.runs(p.crawls)
 }
 
-// runs reports whether the program ran, or is expected to run well enough to compare it.
-func (p *Prediction) runs() bool {
-	return (!p.crawls || p.Measured != nil) && p.cost.Mid > 0 && p.cpu.Mid > 0
+// runs reports whether the program ran, or does not crawl and so runs well enough to compare it.
+func (p *Prediction) runs(crawls bool) bool {
+	return (!crawls || p.Measured != nil) && p.cost.Mid > 0 && p.cpu.Mid > 0
 }
 
 // pick chooses a setting for each name. The first is for the objective.
@@ -331,7 +329,7 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 	if len(e.picks) == 0 && t.MaxPeakBytes > 0 { // what takes least shows whether any setting keeps the bound
 		memory := func(p *Prediction) float64 { return p.memory }
 		p := least(e.all, memory, func(p *Prediction) bool {
-			return !slices.Contains(t.failed, p.GC) && (p.GC.LimitBytes == 0 || p.runs())
+			return !slices.Contains(t.failed, p.GC) && (p.GC.LimitBytes == 0 || p.runs(p.crawls))
 		})
 		if p != nil && p.Measured == nil {
 			return p.GC, true
@@ -365,7 +363,7 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 			order = func(p *Prediction) float64 { return p.memory }
 		}
 		if p := least(e.all, order, func(p *Prediction) bool {
-			return p.runs() && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && t.allowed(p, 0)
+			return p.runs(p.crawls) && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && t.allowed(p, 0)
 		}); p != nil {
 			return p.GC
 		}

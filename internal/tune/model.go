@@ -31,7 +31,9 @@ type Prediction struct {
 	// intervals are zero.
 	Withheld []string `json:"withheld,omitempty"`
 
-	crawls bool // the limit leaves no room, or collections would take half of the CPU time
+	// The limit leaves no room, or collections would take half of the CPU time: as expected, and
+	// at best.
+	crawls, hopeless bool
 	// cost and cpu are the objective and CPU time over the baseline's, as the choice
 	// needs them.
 	cost, cpu Interval

@@ -223,7 +223,7 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 		}
 	}
 	p.PeakBytes = m.memory(&r, gc)
-	p.crawls = m.expectTimes(&p, &r)
+	m.expectTimes(&p, &r)
 	for _, k := range kinds {
 		i := k.of(&p)
 		if p.Measured != nil { // a run of its own belongs into the interval
@@ -245,9 +245,9 @@ func (m *Model) memory(r *replay, gc cell.GC) Interval {
 	return m.peak.times(m.resident(r), m.askPeak(r, gc.LimitBytes, m.waiting))
 }
 
-// expectTimes adds CPU and wall time and the share of collections, and reports whether
-// the program would crawl.
-func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
+// expectTimes adds CPU and wall time and the share of collections, and whether the program
+// would crawl.
+func (m *Model) expectTimes(p *Prediction, r *replay) {
 	seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting, 0))
 	usual := m.seconds(r)
 	// What the fit says where collections take the usual seconds, and what others cost.
@@ -262,7 +262,8 @@ func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
 	share := func(v float64) float64 { return min(v/max(p.CPU.Mid, v, 1e-9), 1) }
 	p.GCShare = Interval{share(seconds.Mid), max(share(seconds.Lo)-0.003, 0), min(share(seconds.Hi)+0.003, 1)}
 	// The limiter would leave the program half of the time, and let the heap grow.
-	return r.starving || seconds.Mid > maxGCShare*p.CPU.Mid
+	p.crawls = r.starving || seconds.Mid > maxGCShare*p.CPU.Mid
+	p.hopeless = seconds.Lo > maxGCShare*p.CPU.Mid
 }
 
 // ratios are CPU and wall time under one setting over those under another, each the mean
