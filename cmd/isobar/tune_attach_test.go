@@ -12,8 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/gcctl/gcctlhttp"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/tune/attach"
 )
 
@@ -83,5 +85,31 @@ func TestTuneAttach(t *testing.T) {
 	code = run(t.Context(), append(args[:2:2], "tune", "--attach", srv.URL), strings.NewReader(""), &out, &errw)
 	if code != exitFailure || !strings.Contains(errw.String(), "give --token-file") {
 		t.Errorf("without the token: exit %d: %s", code, errw.String())
+	}
+}
+
+// TestRemoteSetsNothingOfToday: what the handler found is restored, and not set.
+func TestRemoteSetsNothingOfToday(t *testing.T) {
+	before := debug.SetGCPercent(80)
+	defer debug.SetGCPercent(before)
+	h := gcctlhttp.New(gcctlhttp.Config{})
+	defer h.Close()
+	server := httptest.NewServer(h)
+	defer server.Close()
+	r := attach.Remote{URL: server.URL}
+	for _, percent := range []int{80, 300, 80} {
+		if err := r.Apply(t.Context(), cell.GC{Percent: percent}, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Look(t.Context())
+		if err != nil || s.GC.Percent != percent || s.Found.Percent != 80 {
+			t.Errorf("%+v, %v; want GOGC=%d", s, err, percent)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if now := debug.SetGCPercent(80); now != 80 {
+		t.Errorf("GOGC=%d is left", now)
 	}
 }

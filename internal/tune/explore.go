@@ -148,8 +148,10 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	var usable []Prediction
 	for _, room := range []float64{0.5, 0} {
 		for _, p := range all {
-			// Without a limit GOGC is not raised: a limit takes the same memory, and bounds it.
-			raised := p.GC.LimitBytes == 0 && percent(p.GC) > percent(t.Base.GC) && len(t.Settings) == 0
+			// Without a limit GOGC is not raised, nor is more taken than under today's limit: a limit
+			// takes the same memory, and bounds it.
+			raised := p.GC.LimitBytes == 0 && len(t.Settings) == 0 &&
+				(percent(p.GC) > percent(t.Base.GC) || t.Base.GC.LimitBytes > 0 && p.needs > 1)
 			if t.usable(&p, cliff) && t.allowed(&p, room) && p.GC != t.Base.GC && !raised {
 				usable = append(usable, p)
 			}

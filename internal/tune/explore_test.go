@@ -309,3 +309,24 @@ func TestPlainSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitStays: where today's setting has a limit, nothing that takes more memory goes without one.
+func TestLimitStays(t *testing.T) {
+	for _, today := range []cell.GC{{Percent: -1, LimitBytes: 64 * mib}, {Percent: 3200, LimitBytes: 64 * mib}} {
+		p := program(0.3)
+		p.life.total, p.life.costPerByte = p.life.total/64, p.life.costPerByte*64 // it may end before it collects
+		p.life.points[1].allocated = p.life.total
+		r, err := tuneSimulated(t, p, 0.01, func(c *Config) { c.Base.GC, c.Objective = today, CPU })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Outcome != Recommended || r.Choices[0].Memory.Mid < 1.1 {
+			t.Errorf("%s: %s", today, r.Headline)
+		}
+		for _, c := range r.Choices {
+			if c.Setting.GC.LimitBytes == 0 && c.Memory.Mid > 1.05 {
+				t.Errorf("%s: %s takes %.2f times the memory, and nothing bounds it", today, settingText(c.Setting), c.Memory.Mid)
+			}
+		}
+	}
+}
