@@ -55,9 +55,11 @@ func (t *tuning) drifts() string {
 }
 
 // Runs are of a fixed time where some allocate moreWork more than others for sure, and those
-// that do take no longer: of how much more they allocate, their wall time rises by less than
-// a share, follows, at 95 %. Of runs of random work it rises as much; where other programs
-// starve a run of a fixed time, it does least and takes longest.
+// that do take as long: of how much more they allocate, their wall time rises by less than a
+// share, follows, at 95 %, and falls by less. Of runs of random work it rises as much; where
+// other programs starve a run of a fixed time, it does least and takes a little longer; and
+// where settings change what gctrace shows of fixed work, collection that costs less ends
+// it much sooner.
 const moreWork, follows = 0.05, 0.5
 
 // fixedTime says that runs end after a time and not when their work is done; "" if they do
@@ -79,7 +81,7 @@ func fixedTime(pilots []Pilot) string {
 		return ""
 	}
 	slope, deviation := regress(allocated, walls)
-	if slope+studentQuantile(0.95, float64(len(walls)-2))*deviation > follows {
+	if slope < -follows || slope+studentQuantile(0.95, float64(len(walls)-2))*deviation > follows {
 		return ""
 	}
 	return fmt.Sprintf("the program runs for a fixed time and not for fixed work: each run takes %.2f to %.2f s, and it "+
