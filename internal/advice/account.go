@@ -102,7 +102,11 @@ func (e *Explained) Made() string {
 	if e.Shared > 0 {
 		return fmt.Sprintf("%d blocks of %.0f bytes in the profile, which objects of %d share", e.Objects, e.Size, e.Shared)
 	}
-	return fmt.Sprintf("%d objects in the profile, %.0f bytes on average", e.Objects, e.Size)
+	text := fmt.Sprintf("%d objects in the profile, %.0f bytes on average", e.Objects, e.Size)
+	if e.object == 0 && e.Size >= tinyBlock && e.Size < 2*tinyBlock {
+		text += "; blocks of 16 count as one, where smaller ones share them"
+	}
+	return text
 }
 
 // Life is how long it lives, and how that is known.

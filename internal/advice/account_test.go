@@ -233,7 +233,8 @@ func TestSharedBlocks(t *testing.T) {
 		{4, 160, "10 blocks of 16 bytes in the profile, which objects of 4 share"},
 		{8, 80, "10 objects in the profile, 8 bytes on average"}, // with pointers
 		{16, 160, "10 objects in the profile, 16 bytes on average"},
-		{0, 160, "10 objects in the profile, 16 bytes on average"}, // not known
+		{0, 160, "10 objects in the profile, 16 bytes on average; blocks of 16 count as one, where smaller ones share them"},
+		{0, 320, "10 objects in the profile, 32 bytes on average"}, // not known, and too large on average
 	} {
 		e := Explained{object: tt.object, Objects: 10, totals: Totals{Bytes: tt.bytes, Objects: 10}}
 		e.average()
