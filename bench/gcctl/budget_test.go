@@ -210,9 +210,8 @@ loops are processes of the same priority that never sleep: beside them a phase i
 400 MB. Peaks are of resident memory. Throughput is that of isobar to automemlimit, medians, in the three phases. A run
 has filled its heap if its peak is above 400 MB: where other work takes the CPU, some do not get as far.
 
-Other work ran beside most of the Intel Xeon's busy loops, and beside 28 of the AMD EPYC's 50. The Xeon's rows are of
-the code before [0036](../adr/0036-three-collections-in-a-row.md), which keeps more of the budget free; the others are
-of the code with it.
+Other work ran beside the Intel Xeon's rows, so much beside those of 1 s that few filled their heap, and beside 28 of
+the AMD EPYC's 50 with busy loops.
 
 | machine | busy loops | phase | side | in a | runs | above the budget | median peak, MB | largest | throughput | filled |
 | --- | ---: | --- | --- | --- | ---: | ---: | ---: | ---: | --- | ---: |
