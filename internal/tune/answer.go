@@ -31,6 +31,15 @@ func settingText(c cell.Config) string {
 	return strings.Join(parts, " ")
 }
 
+// toSet is what to set in place of today's setting, whose limit would stay.
+func (r *Answer) toSet() string {
+	c := r.Applied()
+	if r.Base.GC.LimitBytes > 0 && c.GC.LimitBytes == 0 {
+		return settingText(c) + " GOMEMLIMIT=off"
+	}
+	return settingText(c)
+}
+
 var metricNames = map[string]string{
 	cell.WallTime: "wall time", cell.TotalCPU: "CPU time", cell.RSSPeak: "peak memory",
 	cell.GCCPUTotal: "GC CPU time", cell.GCPauseTotal: "GC pauses, sum", P99.metric(true): "p99 response",
@@ -117,7 +126,7 @@ func (r *Answer) Sentence() string {
 		if c.Runs > 0 && c.Cost.Hi < 1 {
 			sure = "95 % sure, by "
 		}
-		says := fmt.Sprintf("set %s%s: %s; %s against %s", settingText(r.Applied()), variantText(r.Variant),
+		says := fmt.Sprintf("set %s%s: %s; %s against %s", r.toSet(), variantText(r.Variant),
 			strings.Join(parts, ", "), sure+c.rests(objective), settingText(r.Base))
 		if bound, kept := strings.CutPrefix(r.Reason, keepsBound); kept {
 			bound, _, _ = strings.Cut(bound, "; ")
@@ -248,7 +257,7 @@ func (r *Answer) Write(w io.Writer) error {
 	r.writeChoices(&b)
 	r.writePods(&b)
 	if r.Outcome == Recommended {
-		fmt.Fprintf(&b, "apply     %s COMMAND\n", settingText(r.Applied()))
+		fmt.Fprintf(&b, "apply     %s COMMAND\n", r.toSet())
 	}
 	fmt.Fprintf(&b, "measured  %s, %.1f s; objective %s\n", text.Plural(r.Runs, "run"), r.Seconds, r.Objective)
 	_, err := io.WriteString(w, b.String())

@@ -502,6 +502,21 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestToSet: a limit of today is taken back where the setting has none.
+func TestToSet(t *testing.T) {
+	limited, free := cell.Config{GC: cell.GC{Percent: 100, LimitBytes: 1 << 30}}, cell.Config{GC: cell.GC{Percent: 50}}
+	for want, a := range map[string]Answer{
+		"GOGC=50 GOMEMLIMIT=off":   {Base: limited, Setting: free},
+		"GOGC=50 GOMEMLIMIT=2GiB":  {Base: limited, Setting: free, GuardBytes: 2 << 30},
+		"GOGC=100 GOMEMLIMIT=1GiB": {Base: free, Setting: limited},
+		"GOGC=50":                  {Base: free, Setting: free},
+	} {
+		if got := a.toSet(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestSettingText(t *testing.T) {
 	for want, c := range map[string]cell.Config{
 		"GOGC=100":                 {GC: cell.DefaultGC},
