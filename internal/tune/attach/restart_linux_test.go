@@ -32,7 +32,7 @@ func started(t *testing.T, dir string) int {
 	cmd := exec.Command("sh", "-c", start)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), serving+"=1", "EXE="+os.Args[0], "GOGC=70", "GOMEMLIMIT=")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skip(err, string(out))
+		t.Fatal(err, string(out))
 	}
 	return number(t, dir)
 }
@@ -122,7 +122,7 @@ func TestRestarted(t *testing.T) {
 func TestRestartedIsGo(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	if err := cmd.Start(); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	if _, err := NewRestarted(cmd.Process.Pid, "true", 0); err == nil || !strings.Contains(err.Error(), "not Go") {
