@@ -46,7 +46,14 @@ const restartWithin = 2 * time.Minute
 func NewRestarted(pid int, command string, settle time.Duration) (*Restarted, error) {
 	r := &Restarted{proc: os.DirFS("/proc"), command: command, settle: settle, pid: pid}
 	var err error
-	if r.program, err = r.programOf(pid); err != nil {
+	// A process that execve(2) still loads has no command line either.
+	for range 100 {
+		if r.program, err = r.programOf(pid); !errors.Is(err, errNoCommandLine) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("tune: --attach %d: %w: want a process of this machine, a Linux", pid, err)
 	}
 	if r.found, err = r.settingOf(pid); err != nil {
@@ -78,11 +85,13 @@ func (r *Restarted) file(pid int, name string) ([]byte, error) {
 	return fs.ReadFile(r.proc, path.Join(strconv.Itoa(pid), name))
 }
 
+var errNoCommandLine = errors.New("no command line")
+
 // programOf is what the process was started as, and where.
 func (r *Restarted) programOf(pid int) (string, error) {
 	data, err := r.file(pid, "cmdline")
 	if err == nil && len(data) == 0 {
-		err = errors.New("no command line")
+		err = errNoCommandLine
 	}
 	// It cannot be read of other users' processes, and is "" then.
 	dir, _ := fs.ReadLink(r.proc, path.Join(strconv.Itoa(pid), "cwd"))
