@@ -66,7 +66,7 @@ type Config[T any] struct {
 	// MaxIdle bounds the idle objects of a Retaining pool; 0 means DefaultMaxIdle.
 	// Part of it is divided among the Ps: if a single P puts everything, the pool
 	// keeps fewer objects, but at least three quarters of MaxIdle.
-	// Get may make an object while other Ps have idle ones, up to one for each P.
+	// Without an IdleAge, Get may make an object while that part, of other Ps, is idle.
 	MaxIdle int
 
 	// MaxIdleBytes bounds the memory of a Retaining pool's idle objects; 0

@@ -23,10 +23,9 @@ type Stats struct {
 	Discarded uint64 // objects given back and not kept
 	Oversize  uint64 // Gets of Bytes beyond the largest class, served by the heap and not counted elsewhere
 
-	// Shares is how often a Retaining or Bounded pool stopped the world, for tens of
-	// microseconds (BenchmarkShare), so that a P could take objects that another had
-	// put. It becomes ever rarer, and with an IdleAge it never
-	// happens.
+	// Shares is how often a Bounded pool stopped the world, for tens of microseconds
+	// (BenchmarkShare), so that a P could take objects that another had put. It
+	// becomes ever rarer.
 	Shares uint64
 
 	puts uint64

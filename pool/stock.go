@@ -121,19 +121,16 @@ func (s *stock[T]) refill(pid int) *T {
 	return x
 }
 
-// find takes an object from the depot or any bin, starting at the given one.
-// Without a limit it leaves fewer objects than Ps in unshared bins. The caller
-// holds mu.
+// find takes an object from the depot or any bin, starting at the given one. A
+// Retaining stock without an age leaves those in bins where they are: each P that
+// comes to run will want its own, and to make them costs less than to share the
+// bins, again with each time slice. The caller holds mu.
 func (s *stock[T]) find(from int) *T {
 	var one [1]*T
 	if s.take(one[:]) > 0 {
 		return one[0]
 	}
-	fewest := 1
-	if s.limit == 0 && !s.shared.Load() {
-		fewest = len(s.bins) // each P may have one: making it costs less than stopping the world
-	}
-	if s.queue.Len() == 0 && s.binned() < fewest {
+	if s.limit == 0 && !s.shared.Load() || s.queue.Len() == 0 && s.binned() == 0 {
 		return nil
 	}
 	s.share()

@@ -49,8 +49,10 @@ func TestValuesSurviveCollections(t *testing.T) {
 					}
 				}
 			}
-			if kind != Cached && made != objects {
-				t.Errorf("kind %d: %d objects were made, want %d: idle ones were lost", kind, made, objects)
+			// A Retaining pool makes more for other Ps, and keeps those as well.
+			idle := int(p.Stats().Idle)
+			if kind != Cached && made != objects+idle || kind == Bounded && idle != 0 || idle > DefaultMaxIdle/4 {
+				t.Errorf("kind %d: %d objects were made, %d are in use and %d idle: some were lost", kind, made, objects, idle)
 			}
 		}
 	})
