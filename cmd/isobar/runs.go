@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sort"
 	"text/tabwriter"
@@ -172,7 +171,7 @@ func gateError(comparisons []stat.Comparison) error {
 func (a *app) rmCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm RUN...",
-		Short: "Remove runs from the store, with all their samples and profiles",
+		Short: "Remove runs from the store, with their samples, profiles and reports",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, path, unlock, err := a.OpenForRun(true)
@@ -194,7 +193,7 @@ func (a *app) rmCommand() *cobra.Command {
 				if err := s.Remove(run.ID); err != nil {
 					return err
 				}
-				if err := os.Remove(session.ReportPath(path, run.ID)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				if err := session.RemoveReport(path, run.ID); err != nil {
 					return fmt.Errorf("run %d is removed, but its report is not: %w", run.ID, err)
 				}
 				fmt.Fprintf(a.Out, "removed run %d (%s)\n", run.ID, run.Name)

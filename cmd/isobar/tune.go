@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -173,7 +172,7 @@ func (a *app) present(o *tuneOptions, log *session.TuneLog, result answered, out
 	page, failed := log.Report(o.out, result)
 	files := ""
 	if failed == nil && result.Deploys() {
-		files = strings.TrimSuffix(page, ".html") + "-deploy"
+		files = session.DeployPath(page)
 		failed = result.WriteDeploy(files)
 	}
 	if o.json {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -41,3 +42,21 @@ func reportError(path string, err error) error {
 func ReportPath(store string, run int64) string {
 	return filepath.Join(beside(store, "reports"), fmt.Sprintf("run-%d.html", run))
 }
+
+// RemoveReport removes what lies at the default place of a run's report: the page, the log
+// of its programs, and the files that deploy its answer.
+func RemoveReport(store string, run int64) error {
+	page := ReportPath(store, run)
+	for _, path := range []string{page, LogPath(page), DeployPath(page)} {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LogPath is where what programs wrote is kept beside a report.
+func LogPath(page string) string { return strings.TrimSuffix(page, ".html") + ".log" }
+
+// DeployPath is the directory beside a report for the files that deploy its answer.
+func DeployPath(page string) string { return strings.TrimSuffix(page, ".html") + "-deploy" }

@@ -82,7 +82,7 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 		l.Fleet.id = sweepID(run)
 	}
 	l.seed, l.served = c.Seed, c.Base.Workload == "serve"
-	l.output.path = strings.TrimSuffix(ReportPath(path, l.ID), ".html") + ".log"
+	l.output.path = LogPath(ReportPath(path, l.ID))
 	if err != nil {
 		l.Close()
 		return nil, err
