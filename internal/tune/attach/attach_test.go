@@ -135,7 +135,7 @@ func TestRunFindsWhatIsBest(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{" GOMEMLIMIT=420MiB: ", "less CPU time", "CPU time is per GiB allocated",
-			"today GOGC=100, 220 MiB", "proven in 6", a.Headline} {
+			"today GOGC=100, 220 MiB", "restored; what larger heaps left resident falls", "proven in 6", a.Headline} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("no %q in\n%s", want, &b)
 			}

@@ -144,10 +144,12 @@ func (r *Answer) Write(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, "server    today GOGC=%s, %d MiB resident", r.Today.Found, r.Today.ResidentBytes/mib)
-	if r.Today.LiveBytes > 0 {
+	slow := ""
+	if r.Today.LiveBytes > 0 { // it was not restarted, and the runtime returns memory little by little
 		fmt.Fprintf(&b, ", %d MiB live", r.Today.LiveBytes/mib)
+		slow = "; what larger heaps left resident falls slowly"
 	}
-	fmt.Fprintf(&b, "; CPU time is per %s; today's setting is restored\n", r.Unit)
+	fmt.Fprintf(&b, "; CPU time is per %s; today's setting is restored%s\n", r.Unit, slow)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
