@@ -159,7 +159,12 @@ func (r *Answer) Sentence() string {
 func (r *Answer) open(c *Choice) string {
 	objective := r.Objective.costName(isServed(r.Base))
 	gained, best := r.gained(c.Cost)
-	says := fmt.Sprintf("%s: %s by %s; up to %s; ", settingText(c.Setting), gained, c.rests(objective), best)
+	says := fmt.Sprintf("%s: %s by %s", settingText(c.Setting), gained, c.rests(objective))
+	// Wall time of runs that wait for a CPU is unsure for longer than the time on one.
+	if cpu := c.gain(cell.TotalCPU); objective != cell.TotalCPU && cpu.Verdict == string(stat.Better) {
+		says += fmt.Sprintf(", but for sure %s, which --objective cpu goes by", less(cpu.Ratio, nameOf(cell.TotalCPU)))
+	}
+	says += fmt.Sprintf("; up to %s; ", best)
 	pairs := c.gain(objective).Pairs
 	rounds := c.decisive(r.Tolerance, pairs)
 	if rounds <= pairs { // the interval is narrow enough: ranks or equal runs leave the doubt

@@ -91,6 +91,26 @@ func TestOpenAnswer(t *testing.T) {
 	}
 }
 
+// TestOpenAnswerNamesCPU: where wall time stays open, CPU time that is saved for sure is said.
+func TestOpenAnswerNamesCPU(t *testing.T) {
+	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}
+	for verdict, want := range map[stat.Verdict]string{
+		stat.Better: "GOGC=200: 3 % less wall time [-13, 13] by 8 paired rounds, but for sure 30 % less CPU time [23, 37], " +
+			"which --objective cpu goes by; up to 13 % may be saved",
+		stat.NoDifference: "GOGC=200: 3 % less wall time [-13, 13] by 8 paired rounds; up to 13 % may be saved",
+	} {
+		c := Choice{Setting: base, Cost: Interval{0.97, 0.87, 1.13}, Reason: Open, Gains: []Gain{
+			NewGain(cell.WallTime, stat.Comparison{Ratio: 0.97, Lo: 0.87, Hi: 1.13, Pairs: 8, Verdict: stat.NoDifference}),
+			NewGain(cell.TotalCPU, stat.Comparison{Ratio: 0.70, Lo: 0.63, Hi: 0.77, Pairs: 8, Verdict: verdict})}}
+		c.Setting.GC = setting(200, 0)
+		r := &Answer{Outcome: Inconclusive, Reason: Open, Base: base, Setting: base, Objective: Throughput, Tolerance: 0.02,
+			Waiting: 0.5, Choices: []Choice{c}}
+		if got := r.Sentence(); !strings.Contains(got, want) {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 // TestRatiosAreReadable: what is hardly off 1 is printed as 1.00, where nothing rests on
 // the difference.
 func TestRatiosAreReadable(t *testing.T) {
