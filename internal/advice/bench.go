@@ -78,12 +78,9 @@ func (c command) benchPackages(ctx context.Context, patterns []string) (with []*
 	return with, nil
 }
 
-// profileRate is the mean number of bytes between two samples of allocations:
-// finer than the runtime's default, because benchmarks are short.
-var profileRate = 16 << 10
-
-// profileTime is how long each benchmark runs under profiles.
-var profileTime = "300ms"
+// profileTime is how long each benchmark runs under the CPU profile, countTime how long it runs as each of its
+// allocations is recorded. The runs are apart, as recording takes CPU time.
+var profileTime, countTime = "300ms", "100ms"
 
 //go:embed assets/ends_test.go.txt
 var endsSource string
@@ -170,8 +167,7 @@ var (
 	benchmarkRuns = regexp.MustCompile(`(?m)^\S+\.(Benchmark[^\s.(]*)[.(]`)
 )
 
-// profile runs the benchmarks of a package. One that does not end in half of the time that is left is cut, and those
-// after it run again.
+// profile runs the benchmarks of a package, first to count what they allocate, then under a CPU profile.
 func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 	r.progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
 	binary, err := r.build(ctx, p)
@@ -179,15 +175,24 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 		return err
 	}
 	defer os.Remove(binary)
-	flags := []string{"-test.run=^$", "-test.bench=" + r.bench, "-test.benchtime=" + profileTime,
-		fmt.Sprint("-test.memprofilerate=", profileRate)}
+	if err := r.under(ctx, p, binary, "allocs", "-test.benchtime="+countTime, "-test.memprofilerate=1",
+		"-test.memprofile="); err != nil {
+		return err
+	}
+	return r.under(ctx, p, binary, "cpu", "-test.benchtime="+profileTime, "-test.cpuprofile=")
+}
+
+// under runs the benchmarks under the profile that the last flag names. One that does not end in half of the time
+// that is left is cut, and those after it run again.
+func (r *profiling) under(ctx context.Context, p *testPackage, binary, kind string, flags ...string) error {
+	flags = append([]string{"-test.run=^$", "-test.bench=" + r.bench}, flags...)
 	in := command{p.Dir, []string{"PWD=" + p.Dir}}
 	var done []string
 	for {
-		base := filepath.Join(r.dir, fmt.Sprint(r.runs))
+		name := filepath.Join(r.dir, fmt.Sprint(r.runs, ".", kind, ".pb.gz"))
 		r.runs++
-		profiles := []string{base + ".cpu.pb.gz", base + ".allocs.pb.gz"}
-		this := slices.Concat(flags, []string{"-test.cpuprofile=" + profiles[0], "-test.memprofile=" + profiles[1]})
+		this := slices.Clone(flags)
+		this[len(this)-1] += name
 		if len(done) > 0 {
 			this = append(this, "-test.skip="+pattern(done))
 		}
@@ -202,7 +207,7 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 		}
 		text, stacks, cut := strings.Cut(string(out), "\nisobar: the time is over\n")
 		if !cut {
-			return r.keep(p, profiles, text, err)
+			return r.keep(p, name, text, err)
 		}
 		late := names(benchmarkRuns, stacks)
 		if len(late) == 0 {
@@ -210,10 +215,17 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 				limit.Round(10*time.Millisecond))
 		}
 		r.ran = true
-		r.leftOut = append(r.leftOut, fmt.Sprintf("%s of %s had not ended after %v: what was seen until then counts; give "+
-			"more with --budget", strings.Join(late, ", "), p.ImportPath, limit.Round(10*time.Millisecond)))
-		r.read(p, profiles)
+		r.leave("%s of %s had not ended after %v: what was seen until then counts; give more with --budget",
+			strings.Join(late, ", "), p.ImportPath, limit.Round(10*time.Millisecond))
+		r.read(p, name)
 		done = slices.Concat(done, names(benchmarkDone, text), late)
+	}
+}
+
+// leave notes what is left out, once.
+func (r *profiling) leave(format string, args ...any) {
+	if note := fmt.Sprintf(format, args...); !slices.Contains(r.leftOut, note) {
+		r.leftOut = append(r.leftOut, note)
 	}
 }
 
@@ -227,12 +239,11 @@ func names(of *regexp.Regexp, text string) (all []string) {
 	return all
 }
 
-// keep takes the profiles of benchmarks that ended, as they should or with an error.
-func (r *profiling) keep(p *testPackage, profiles []string, out string, failed error) error {
+// keep takes the profile of benchmarks that ended, as they should or with an error.
+func (r *profiling) keep(p *testPackage, name, out string, failed error) error {
 	if failed != nil && strings.Contains(out, " ns/op") { // testing goes on after one that fails
-		if _, unread := readProfile(context.Background(), profiles[1]); unread == nil {
-			r.leftOut = append(r.leftOut, fmt.Sprintf("benchmarks of %s fail: what the others there do is explained; "+
-				"run them with go test -bench", p.ImportPath))
+		if _, unread := readProfile(context.Background(), name); unread == nil {
+			r.leave("benchmarks of %s fail: what the others there do is explained; run them with go test -bench", p.ImportPath)
 			failed = nil
 		}
 	}
@@ -240,18 +251,15 @@ func (r *profiling) keep(p *testPackage, profiles []string, out string, failed e
 		return failed
 	}
 	r.ran = true
-	r.read(p, profiles)
+	r.read(p, name)
 	return nil
 }
 
-// read keeps the names of profiles that can be read.
-func (r *profiling) read(p *testPackage, profiles []string) {
-	for _, name := range profiles {
-		if _, err := readProfile(context.Background(), name); err != nil {
-			r.leftOut = append(r.leftOut, fmt.Sprintf("a profile of %s is left out: %v; does its TestMain run the tests more "+
-				"than once?", p.ImportPath, err))
-			continue
-		}
-		r.names = append(r.names, name)
+// read keeps the name of a profile that can be read.
+func (r *profiling) read(p *testPackage, name string) {
+	if _, err := readProfile(context.Background(), name); err != nil {
+		r.leave("a profile of %s is left out: %v; does its TestMain run the tests more than once?", p.ImportPath, err)
+		return
 	}
+	r.names = append(r.names, name)
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Tests look at what allocates in shorter time, and count all of it.
-func init() { profileTime, profileRate = "50ms", 1 }
+// Tests look at what allocates in shorter time.
+func init() { profileTime, countTime = "50ms", "50ms" }
 
 // A profile that tests have broken is left out, and said to be.
 func TestProfileLeavesOutBroken(t *testing.T) {

@@ -189,7 +189,7 @@ func TestSharesNeedASample(t *testing.T) {
 		{"few calls alike", tally{made: 4, live: 4, calls: 2, by: map[heldBy]int{kept: 2, {rank: byOthers}: 2}}, 64, 10 << 20,
 			"(some of its bytes)"},
 		{"few objects in the profile", tally{made: 400, live: 200, calls: 200, by: map[heldBy]int{kept: 200}}, 64,
-			4 * int64(profileRate), "(some of its bytes)"},
+			4 * 64, "(some of its bytes)"},
 		{"another size that ends alike", tally{made: 4, live: 4, calls: 4, by: map[heldBy]int{kept: 4}}, 4096, 10 << 20,
 			"kept by package variable m.all"},
 		{"another size with two ends", tally{made: 4, live: 2, calls: 4, by: map[heldBy]int{kept: 2}}, 4096, 10 << 20, ""},

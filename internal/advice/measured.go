@@ -341,8 +341,7 @@ func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool
 		return l, 0, false
 	}
 	l = ends.lifetime(total)
-	sampled := max(1, float64(t.Bytes)/float64(profileRate)) // objects of the profile, about
-	l.vague = math.Sqrt(variance/total/total+l.part*(1-l.part)/sampled) > exact
+	l.vague = math.Sqrt(variance/total/total+l.part*(1-l.part)/float64(max(1, t.Objects))) > exact
 	return l, objects, true
 }
 
