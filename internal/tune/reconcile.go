@@ -250,9 +250,11 @@ func (m *Model) memory(r *replay, gc cell.GC) Interval {
 func (m *Model) expectTimes(p *Prediction, r *replay) {
 	seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting, 0))
 	usual := m.seconds(r)
-	// What the fit says where collections take the usual seconds, and what others cost.
+	// What the fit says where collections take the usual seconds, what others cost, and what a
+	// later run differs by: runs of one study agree by chance, and other programs come and go.
 	time := func(f *fit, level, noise float64) Interval {
-		mid, half := f.predict(m.askTime(r, level, noise, Interval{Mid: usual.Mid, Hi: usual.Mid}, 0))
+		mid, half := f.predict(m.askTime(r, level, 0, Interval{Mid: usual.Mid, Hi: usual.Mid}, 0))
+		half = math.Hypot(half, level*max(f.wide*noise, f.usual*m.noise*(1+m.waiting)))
 		cost := max(f.coefficient(1).mean, 0)
 		less, more := math.Hypot(half, cost*(usual.Mid-usual.Lo)), math.Hypot(half, cost*(usual.Hi-usual.Mid))
 		return Interval{max(mid, 0), max(mid-less, 0), max(mid+more, 0)}

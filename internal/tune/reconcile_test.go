@@ -65,6 +65,35 @@ func TestExpectHoldsTheRuns(t *testing.T) {
 	}
 }
 
+// TestRunsThatAgree: runs of one study that agree narrow what is proven, and not what a later
+// run of the same setting takes, least of all beside other programs.
+func TestRunsThatAgree(t *testing.T) {
+	expect := func(waiting float64) (half float64, ratio Interval) {
+		var pilots []Pilot
+		for i := range 16 {
+			p := mustPilot(t, steady(40))
+			p.GC, p.Waiting = setting([]int{100, 400}[i%2], 0), waiting
+			p.CPU -= 0.5 * float64(i%2)
+			pilots = append(pilots, p)
+		}
+		m, err := NewModel(pilots, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratio, _ = m.ratios(setting(400, 0), setting(100, 0))
+		cpu := m.Expect(setting(200, 0)).CPU
+		return cpu.wide(), ratio
+	}
+	alone, ratio := expect(0)
+	beside, _ := expect(0.5)
+	if alone < 1.6*noiseGuess || beside < 1.3*alone {
+		t.Errorf("a later run is expected within ±%.3f, where runs wait within ±%.3f", alone, beside)
+	}
+	if more, less := ratio.Mid-ratio.Lo, ratio.Hi-ratio.Mid; more < 1.3*less || ratio.Hi >= 1 {
+		t.Errorf("the ratio is %+v", ratio)
+	}
+}
+
 func TestInvert(t *testing.T) {
 	m := [][]float64{{4, 1, 0}, {1, 3, 1}, {0, 1, 2}}
 	inverse := invert(m)

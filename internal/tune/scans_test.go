@@ -193,7 +193,7 @@ func TestScans(t *testing.T) {
 		}
 	}
 	for name, bar := range map[string][2]float64{"CPU": {cpu.mean(), 0.095}, "peak": {peak.mean(), 0.065}, "GC share": {share.mean(), 0.024},
-		"not held": {1 - held.mean(), 0.18}, "abstained": {abstained.mean(), 0.10}, "to best": {best.mean(), 1.08}} {
+		"not held": {1 - held.mean(), 0.07}, "abstained": {abstained.mean(), 0.10}, "to best": {best.mean(), 1.08}} {
 		t.Logf("%s: %.3f", name, bar[0])
 		if bar[0] > bar[1] {
 			t.Errorf("%s: %.3f, want %.3f at most", name, bar[0], bar[1])
@@ -254,11 +254,10 @@ func (h half) judge(t *testing.T, suffix string, outside float64) {
 }
 
 // TestRatiosOfRecords tunes by recorded runs, and wants the ratio of CPU time that the answer
-// states to hold, in its interval, that of all runs recorded. Where it does not, the setting
-// mostly saves more than stated. docs/adr/0039.
+// states to hold, in its interval, that of all runs recorded. docs/adr/0039, 0044.
 func TestRatiosOfRecords(t *testing.T) {
 	const seeds = 10
-	for suffix, want := range map[string]float64{"": 0.80, "-loaded": 0.84} {
+	for suffix, want := range map[string]float64{"": 0.88, "-loaded": 0.88} {
 		var held, overstated moments
 		for _, name := range append(slices.Clone(halves[0].names), halves[1].names...) {
 			s := tunable(readScan(t, name+suffix))
