@@ -78,9 +78,16 @@ func (c command) benchPackages(ctx context.Context, patterns []string) (with []*
 	return with, nil
 }
 
-// profileTime is how long each benchmark runs under the CPU profile, countTime how long it runs as each of its
-// allocations is recorded. The runs are apart, as recording takes CPU time.
-var profileTime, countTime = "300ms", "100ms"
+// profileTime is how long each benchmark runs under profiles.
+var profileTime = "300ms"
+
+// profileRate is the mean number of bytes between two samples of allocations beside the CPU profile, which samples
+// disturb. A second run takes as many as enoughSamples: a site of a hundredth of them is known to 3 %, and its
+// benchmarks do not become much slower than others, which would weigh more then.
+var (
+	profileRate   = int64(16 << 10)
+	enoughSamples = int64(500_000)
+)
 
 //go:embed assets/ends_test.go.txt
 var endsSource string
@@ -167,7 +174,7 @@ var (
 	benchmarkRuns = regexp.MustCompile(`(?m)^\S+\.(Benchmark[^\s.(]*)[.(]`)
 )
 
-// profile runs the benchmarks of a package, first to count what they allocate, then under a CPU profile.
+// profile runs the benchmarks of a package, and once more for their allocations alone if there is time.
 func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 	r.progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
 	binary, err := r.build(ctx, p)
@@ -175,24 +182,60 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 		return err
 	}
 	defer os.Remove(binary)
-	if err := r.under(ctx, p, binary, "allocs", "-test.benchtime="+countTime, "-test.memprofilerate=1",
-		"-test.memprofile="); err != nil {
+	first, _, err := r.under(ctx, p, binary, profileRate, "cpu", "allocs")
+	before := len(r.names)
+	r.names = append(r.names, first...)
+	rate := max(1, allocated(first)/enoughSamples)
+	if err != nil || rate >= profileRate {
 		return err
 	}
-	return r.under(ctx, p, binary, "cpu", "-test.benchtime="+profileTime, "-test.cpuprofile=")
+	notes := r.leftOut
+	again, whole, err := r.under(ctx, p, binary, rate, "allocs")
+	if err != nil || !whole || len(again) == 0 {
+		r.leftOut = notes // what the first run found stays
+		return nil
+	}
+	cpu := slices.DeleteFunc(first, func(name string) bool { return strings.HasSuffix(name, ".allocs.pb.gz") })
+	r.names = slices.Concat(r.names[:before], cpu, again)
+	return nil
 }
 
-// under runs the benchmarks under the profile that the last flag names. One that does not end in half of the time
-// that is left is cut, and those after it run again.
-func (r *profiling) under(ctx context.Context, p *testPackage, binary, kind string, flags ...string) error {
-	flags = append([]string{"-test.run=^$", "-test.bench=" + r.bench}, flags...)
+// allocated is what profiles hold, in bytes.
+func allocated(profiles []string) (bytes int64) {
+	for _, name := range profiles {
+		p, err := readProfile(context.Background(), name)
+		if err != nil {
+			continue
+		}
+		for i, t := range p.SampleType {
+			for _, s := range p.Sample {
+				if t.Type == "alloc_space" {
+					bytes += s.Value[i]
+				}
+			}
+		}
+	}
+	return bytes
+}
+
+var profileFlags = map[string]string{"cpu": "-test.cpuprofile=", "allocs": "-test.memprofile="}
+
+// under runs the benchmarks under profiles of some kinds, and returns the names of those that can be read, and whether
+// all benchmarks ended. One that does not in half of the time that is left is cut, and those after it run again.
+func (r *profiling) under(ctx context.Context, p *testPackage, binary string, rate int64,
+	kinds ...string) (read []string, whole bool, err error) {
+	flags := []string{"-test.run=^$", "-test.bench=" + r.bench, "-test.benchtime=" + profileTime,
+		fmt.Sprint("-test.memprofilerate=", rate)}
 	in := command{p.Dir, []string{"PWD=" + p.Dir}}
 	var done []string
 	for {
-		name := filepath.Join(r.dir, fmt.Sprint(r.runs, ".", kind, ".pb.gz"))
-		r.runs++
+		var profiles []string
 		this := slices.Clone(flags)
-		this[len(this)-1] += name
+		for _, kind := range kinds {
+			profiles = append(profiles, filepath.Join(r.dir, fmt.Sprint(r.runs, ".", kind, ".pb.gz")))
+			this = append(this, profileFlags[kind]+profiles[len(profiles)-1])
+		}
+		r.runs++
 		if len(done) > 0 {
 			this = append(this, "-test.skip="+pattern(done))
 		}
@@ -203,21 +246,21 @@ func (r *profiling) under(ctx context.Context, p *testPackage, binary, kind stri
 		}
 		out, err := in.run(ctx, binary, this...)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return read, false, ctx.Err()
 		}
 		text, stacks, cut := strings.Cut(string(out), "\nisobar: the time is over\n")
 		if !cut {
-			return r.keep(p, name, text, err)
+			last, err := r.keep(p, profiles, text, err)
+			return append(read, last...), len(done) == 0, err
 		}
 		late := names(benchmarkRuns, stacks)
 		if len(late) == 0 {
-			return fmt.Errorf("no benchmark had begun after %v, as if its TestMain waited: give more with --budget",
+			return read, false, fmt.Errorf("no benchmark had begun after %v, as if its TestMain waited: give more with --budget",
 				limit.Round(10*time.Millisecond))
 		}
-		r.ran = true
 		r.leave("%s of %s had not ended after %v: what was seen until then counts; give more with --budget",
 			strings.Join(late, ", "), p.ImportPath, limit.Round(10*time.Millisecond))
-		r.read(p, name)
+		read = append(read, r.read(p, profiles)...)
 		done = slices.Concat(done, names(benchmarkDone, text), late)
 	}
 }
@@ -239,27 +282,29 @@ func names(of *regexp.Regexp, text string) (all []string) {
 	return all
 }
 
-// keep takes the profile of benchmarks that ended, as they should or with an error.
-func (r *profiling) keep(p *testPackage, name, out string, failed error) error {
+// keep takes the profiles of benchmarks that ended, as they should or with an error.
+func (r *profiling) keep(p *testPackage, profiles []string, out string, failed error) ([]string, error) {
 	if failed != nil && strings.Contains(out, " ns/op") { // testing goes on after one that fails
-		if _, unread := readProfile(context.Background(), name); unread == nil {
+		if _, unread := readProfile(context.Background(), profiles[len(profiles)-1]); unread == nil {
 			r.leave("benchmarks of %s fail: what the others there do is explained; run them with go test -bench", p.ImportPath)
 			failed = nil
 		}
 	}
 	if failed != nil || !strings.Contains(out, "\nBenchmark") {
-		return failed
+		return nil, failed
 	}
-	r.ran = true
-	r.read(p, name)
-	return nil
+	return r.read(p, profiles), nil
 }
 
-// read keeps the name of a profile that can be read.
-func (r *profiling) read(p *testPackage, name string) {
-	if _, err := readProfile(context.Background(), name); err != nil {
-		r.leave("a profile of %s is left out: %v; does its TestMain run the tests more than once?", p.ImportPath, err)
-		return
+// read returns the names of profiles that can be read.
+func (r *profiling) read(p *testPackage, profiles []string) (names []string) {
+	r.ran = true
+	for _, name := range profiles {
+		if _, err := readProfile(context.Background(), name); err != nil {
+			r.leave("a profile of %s is left out: %v; does its TestMain run the tests more than once?", p.ImportPath, err)
+			continue
+		}
+		names = append(names, name)
 	}
-	r.names = append(r.names, name)
+	return names
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Tests look at what allocates in shorter time.
-func init() { profileTime, countTime = "50ms", "50ms" }
+// Tests look at what allocates in shorter time, and count all of it at once.
+func init() { profileTime, profileRate = "50ms", 1 }
 
 // A profile that tests have broken is left out, and said to be.
 func TestProfileLeavesOutBroken(t *testing.T) {
@@ -103,5 +103,58 @@ func BenchmarkF(b *testing.B) {
 	}
 	if len(leftOut) != 1 || !strings.Contains(leftOut[0], "benchmarks of example.org/m fail") {
 		t.Errorf("left out %q, want the one that fails", leftOut)
+	}
+}
+
+// Allocations are sampled in a run of their own, as finely as what they come to allows, and that run's profile takes
+// the place of the first; where it fails, the first one stays.
+func TestProfileSamplesFinely(t *testing.T) {
+	defer func(rate int64) { profileRate = rate }(profileRate)
+	profileRate = 16 << 10
+	dir := tree(t, map[string]string{
+		"go.mod": "module example.org/m\n\ngo 1.26\n",
+		"m.go":   "package m\n\nfunc F() []int { return make([]int, 9) }\n",
+		"m_test.go": `package m
+
+import (
+	"os"
+	"testing"
+)
+
+var list []int
+
+func TestMain(m *testing.M) {
+	if ran := os.Getenv("RAN"); ran != "" {
+		if _, err := os.Stat(ran); err == nil {
+			os.Exit(1)
+		}
+		os.WriteFile(ran, nil, 0o600)
+	}
+	os.Exit(m.Run())
+}
+
+func BenchmarkF(b *testing.B) {
+	for b.Loop() {
+		list = F()
+	}
+}
+`,
+	})
+	for _, again := range []bool{true, false} {
+		c := Config{Dir: dir, Patterns: []string{"."}}
+		if !again {
+			t.Setenv("RAN", filepath.Join(t.TempDir(), "ran"))
+		}
+		names, leftOut, err := Profile(t.Context(), c, ".", t.TempDir(), func(string) {})
+		if err != nil || len(leftOut) > 0 || len(names) != 2 {
+			t.Fatal(names, leftOut, err)
+		}
+		p, err := readProfile(t.Context(), names[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if finely := p.Period < profileRate; finely != again || !strings.HasSuffix(names[0], ".cpu.pb.gz") {
+			t.Errorf("profiles %v, a sample each %d bytes; want less than %d: %v", names, p.Period, profileRate, again)
+		}
 	}
 }
