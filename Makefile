@@ -17,9 +17,10 @@ TAGGED   := ./internal/base/invariant ./pool
 # Those with 64-bit atomics on plain words, which have to be aligned.
 PLAIN64  := ./arena ./slab ./latency
 # Tests mostly wait: three packages at a time keep two CPUs busy. Nobody debugs these
-# binaries: without DWARF, linking one takes two thirds of the time.
+# binaries: without DWARF, linking one takes two thirds of the time. The scripts of
+# cmd/isobar take half of go test's 10 minutes, and all of them on a machine half as fast.
 LINK     := -vet=off -ldflags=-w
-TEST     := test $(LINK) -p 3
+TEST     := test $(LINK) -p 3 -timeout 20m
 # Others' parsers of manifests need not be fast: without optimization they take a fifth
 # to a third less to compile. Standard library and our packages are those of other parts.
 PARSERS  := '-gcflags=all=-N -l' -gcflags=std= -gcflags=github.com/isobar-go/isobar/...=
@@ -118,7 +119,7 @@ go127:
 # What reads code and no clock, with both releases of Go: the checks of advise on
 # their examples; links, imports, platforms, and recipes followed in a copy of the tree.
 source:
-	$(GO) $(TEST) -timeout 20m ./internal/layout ./advise/...
+	$(GO) $(TEST) ./internal/layout ./advise/...
 	GOTOOLCHAIN=$(GO127) $(GO) $(TEST) -short ./advise/...
 
 # A 32-bit platform, with the checks that isobar_debug compiles in and with those of
@@ -134,7 +135,7 @@ source:
 race: export GORACE = atexit_sleep_ms=20
 race:
 	$(GO) $(TEST) -race ./queue ./slab ./eventloop
-	$(GO) $(TEST) -short -race $(NOTRACED) -timeout 20m -skip '^($(ONE))$$' $(filter-out %/tune,$(LONG)) $$($(GO) list ./... | grep -vE '/(queue|slab|eventloop|$(NORACE))(/|$$)')
+	$(GO) $(TEST) -short -race $(NOTRACED) -skip '^($(ONE))$$' $(filter-out %/tune,$(LONG)) $$($(GO) list ./... | grep -vE '/(queue|slab|eventloop|$(NORACE))(/|$$)')
 
 bench-test:
 	cd bench && $(GO) test $(LINK) ./...
