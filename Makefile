@@ -180,7 +180,7 @@ bench-many:
 bench-modes:
 	$(GO) run ./cmd/isobar lab modes --markdown docs/results/http11-modes.md
 
-# Two minutes; takes 5 GB of memory for the side that has no limit.
+# Four minutes; takes 5 GB of memory for the side that has no limit.
 bench-gcctl:
 	cd bench && ISOBAR_BENCH_OUT=../../docs/results/gcctl-benchmarks.md $(GO) test -count 1 -run 'TestTable$$' ./gcctl
 

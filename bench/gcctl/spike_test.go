@@ -4,7 +4,8 @@
 //
 // Each side is a cell of the lab in a fresh process. A tuner that is not ours is
 // started in the child before the workload; what it may use is the budget, as
-// its own documentation says to give it. Ours runs in each of its modes; Idle and
+// its own documentation says to give it. Those that this module cannot require
+// are rebuilt. Ours runs in each of its modes; Idle and
 // Hybrid act when the program tells them of gaps and of sections, of which the
 // spike has none. The unit ns/op is wall time per
 // operation over all three phases, cpu-ns/op is CPU time; peak-MB and
@@ -67,6 +68,9 @@ var tuners = map[string]func(){
 		c.StartScheduledGC(context.Background())
 		c.DisableGC()
 	},
+	"gogctuner":  gogctuner,
+	"tidb":       tidbTuner,
+	"memlimiter": memlimiter,
 }
 
 // A side is one way to control the collector.
@@ -98,6 +102,9 @@ var sides = []side{
 	{name: "off-limit95", gc: offLower, mode: "none"},
 	{name: "bytedance", tuner: "bytedance", gc: cell.DefaultGC, mode: "none"},
 	{name: "automemlimit", tuner: "automemlimit", gc: cell.DefaultGC, mode: "none"},
+	{name: "gogctuner-rebuilt", tuner: "gogctuner", gc: cell.DefaultGC, mode: "none"},
+	{name: "tidb-rebuilt", tuner: "tidb", gc: cell.DefaultGC, mode: "none"},
+	{name: "memlimiter-rebuilt", tuner: "memlimiter", gc: cell.DefaultGC, mode: "none"},
 	{name: "document", tuner: "document", gc: cell.DefaultGC, mode: "none"},
 }
 
@@ -202,19 +209,22 @@ func figures(rec cell.Record) map[string]float64 {
 func TestSides(t *testing.T) {
 	params := map[string]string{"low": "4MB", "high": "16MB", "phase": "400ms"}
 	want := map[string]func(percent float64) bool{
-		"isobar":            func(p float64) bool { return p != 100 },
-		"isobar-hybrid":     func(p float64) bool { return p == -1 },
-		"isobar-idle":       func(p float64) bool { return p == 100 },
-		"isobar-off":        func(p float64) bool { return p == -1 },
-		"isobar-percent300": func(p float64) bool { return p == 300 },
-		"isobar-default":    func(p float64) bool { return p == 100 },
-		"gogc100":           func(p float64) bool { return p == 100 },
-		"gogc100-limit":     func(p float64) bool { return p == 100 },
-		"off-limit":         func(p float64) bool { return p == -1 },
-		"off-limit95":       func(p float64) bool { return p == -1 },
-		"bytedance":         func(p float64) bool { return p > 100 }, // the heap is far below the threshold
-		"automemlimit":      func(p float64) bool { return p == 100 },
-		"document":          func(p float64) bool { return p == -1 },
+		"isobar":             func(p float64) bool { return p != 100 },
+		"isobar-hybrid":      func(p float64) bool { return p == -1 },
+		"isobar-idle":        func(p float64) bool { return p == 100 },
+		"isobar-off":         func(p float64) bool { return p == -1 },
+		"isobar-percent300":  func(p float64) bool { return p == 300 },
+		"isobar-default":     func(p float64) bool { return p == 100 },
+		"gogc100":            func(p float64) bool { return p == 100 },
+		"gogc100-limit":      func(p float64) bool { return p == 100 },
+		"off-limit":          func(p float64) bool { return p == -1 },
+		"off-limit95":        func(p float64) bool { return p == -1 },
+		"bytedance":          func(p float64) bool { return p > 100 }, // the heap is far below the threshold
+		"automemlimit":       func(p float64) bool { return p == 100 },
+		"gogctuner-rebuilt":  func(p float64) bool { return p > 100 },
+		"tidb-rebuilt":       func(p float64) bool { return p > 100 },
+		"memlimiter-rebuilt": func(p float64) bool { return p == 100 },
+		"document":           func(p float64) bool { return p == -1 },
 	}
 	for _, s := range sides {
 		rec := s.run(t, params)
