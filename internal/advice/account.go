@@ -212,9 +212,11 @@ type frame struct {
 	function string
 }
 
+// A causeKey leaves the function out: copies of a function literal have names of their own.
 type causeKey struct {
 	place
-	function, callee, entered string // entered: the runtime's function, where the profile has it
+	literals        int    // function literals that the line is in, as far as the function's name says
+	callee, entered string // entered: the runtime's function, where the profile has it
 }
 
 // chainLimit is how many callers are followed.
@@ -238,11 +240,15 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 	for len(inner) > 0 && allocator(inner[0]) {
 		inner = inner[1:]
 	}
-	key := causeKey{at, above[0].Function.Name, callee, entered}
+	function := above[0].Function.Name
+	key := causeKey{at, literals(function), callee, entered}
 	c := j.causes[key]
 	if c == nil {
-		c = &cause{at: at, function: key.function, callee: callee, chains: map[string]*chain{}}
+		c = &cause{at: at, function: function, callee: callee, chains: map[string]*chain{}}
 		j.causes[key] = c
+	}
+	if cmp.Or(len(function)-len(c.function), strings.Compare(function, c.function)) < 0 {
+		c.function = function // a copy has the name of the function that it was made in before its own
 	}
 	size := int64(0)
 	if sizes := s.NumLabel["bytes"]; len(sizes) > 0 {

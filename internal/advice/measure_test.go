@@ -2,6 +2,7 @@ package advice
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -231,6 +232,25 @@ func TestWhatTestsMakeIsTheirs(t *testing.T) {
 		line("example.org/m.BenchmarkF", "/m/m_test.go")}}}}, Totals{Bytes: 64, Objects: 1})
 	if len(j.causes) != 0 || j.outside.Bytes != 64 {
 		t.Errorf("causes %v, outside %v", j.causes, j.outside)
+	}
+}
+
+// TestCopiesAreOneCause: what copies of a function literal make at a line is one site, of the literal's own name.
+func TestCopiesAreOneCause(t *testing.T) {
+	j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}, lengths: map[string]int{"/m/m.go": 9},
+		timings: newTimings(), causes: map[causeKey]*cause{}}
+	for i, function := range []string{"m.Get.func4.twice.2", "m.twice.func1", "m.twice"} {
+		j.charge(&profile.Sample{Location: []*profile.Location{{Line: []profile.Line{{
+			Function: &profile.Function{Name: "example.org/" + function, Filename: "/m/m.go"}, Line: 3}}}}},
+			Totals{Bytes: 64 << i, Objects: 1})
+	}
+	got := map[string]int64{}
+	for _, c := range j.causes {
+		got[c.function] = c.Bytes
+	}
+	want := map[string]int64{"example.org/m.twice.func1": 192, "example.org/m.twice": 256} // where the literal is made
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
