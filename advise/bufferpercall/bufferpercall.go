@@ -48,10 +48,19 @@ func run(p *check.Pass) {
 			continue
 		}
 		if local && size(p, v) >= small {
-			p.Report(id, "a bytes.Buffer for each call allocates and grows again; append to a slice of the caller, or "+
-				"take the buffer from a pool")
+			remedy := "append to a slice of the caller, or take the buffer from a pool"
+			if slices.ContainsFunc(p.Uses(v), lends) {
+				remedy += " and copy its Bytes where they outlive the call"
+			}
+			p.Report(id, "a bytes.Buffer for each call allocates and grows again; "+remedy)
 		}
 	}
+}
+
+// lends reports whether a use is that of the method Bytes, which are the buffer's own.
+func lends(use inspector.Cursor) bool {
+	sel, ok := use.Parent().Node().(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "Bytes"
 }
 
 // fresh reports whether v is declared as an empty buffer of its own.

@@ -6,7 +6,7 @@ import (
 )
 
 func written(w io.Writer, s string) {
-	var buf bytes.Buffer // want `take the buffer from a pool`
+	var buf bytes.Buffer // want `take the buffer from a pool and copy its Bytes where they outlive the call`
 	buf.WriteString(s)
 	w.Write(buf.Bytes())
 }
