@@ -293,7 +293,8 @@ func (m *module) profile(dir string) error {
 	for i, pkg := range strings.Fields(string(list)) {
 		base := filepath.Join(dir, fmt.Sprint(m.name, ".", i))
 		text, err := m.command("go", "test", "-run=^$", "-vet=off", "-bench=.", "-benchtime=100ms",
-			"-cpuprofile="+base+".cpu", "-memprofile="+base+".allocs", "-memprofilerate=16384", "-o="+base+".test", pkg).CombinedOutput()
+			"-cpuprofile="+base+".cpu", "-memprofile="+base+".allocs", "-memprofilerate=16384",
+			"-o="+base+".test", pkg).CombinedOutput()
 		if err != nil { // where one benchmark fails, the profiles have the others
 			fmt.Fprintf(os.Stderr, "linters: benchmarks of %s: %v: %s\n", pkg, err, text)
 		}
