@@ -100,11 +100,12 @@ func (e *Explained) average() {
 // Made says how many objects it makes, and how large they are.
 func (e *Explained) Made() string {
 	if e.Shared > 0 {
-		return fmt.Sprintf("%d blocks of %.0f bytes in the profile, which objects of %d share", e.Objects, e.Size, e.Shared)
+		return fmt.Sprintf("at least %d objects of %d bytes: the profile has so many blocks of %.0f bytes, which they share",
+			e.Objects, e.Shared, e.Size)
 	}
 	text := fmt.Sprintf("%d objects in the profile, %.0f bytes on average", e.Objects, e.Size)
 	if e.object == 0 && e.Size >= tinyBlock && e.Size < 2*tinyBlock {
-		text += "; blocks of 16 count as one, where smaller ones share them"
+		return "at least " + text + ": it counts blocks of 16, which smaller ones share"
 	}
 	return text
 }

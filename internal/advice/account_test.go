@@ -230,10 +230,10 @@ func TestSharedBlocks(t *testing.T) {
 		object, bytes int64
 		want          string
 	}{
-		{4, 160, "10 blocks of 16 bytes in the profile, which objects of 4 share"},
+		{4, 160, "at least 10 objects of 4 bytes: the profile has so many blocks of 16 bytes, which they share"},
 		{8, 80, "10 objects in the profile, 8 bytes on average"}, // with pointers
 		{16, 160, "10 objects in the profile, 16 bytes on average"},
-		{0, 160, "10 objects in the profile, 16 bytes on average; blocks of 16 count as one, where smaller ones share them"},
+		{0, 160, "at least 10 objects in the profile, 16 bytes on average: it counts blocks of 16, which smaller ones share"},
 		{0, 320, "10 objects in the profile, 32 bytes on average"}, // not known, and too large on average
 	} {
 		e := Explained{object: tt.object, Objects: 10, totals: Totals{Bytes: tt.bytes, Objects: 10}}

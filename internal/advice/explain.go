@@ -258,7 +258,8 @@ func fits(s *life.Site, size int64) bool {
 	case s.Kind == life.Closure: // which holds variables that do not change by value
 		return size >= class(want) && size <= class(8+32*int64(s.Captures()))
 	case want > 0:
-		return class(want) == size || want > large-header && class(want+header) == size
+		tiny := want < tinyBlock && size == tinyBlock && !check.HasPointers(s.Type)
+		return tiny || class(want) == size || want > large-header && class(want+header) == size
 	case s.Kind == life.Go:
 		return size >= goroutine
 	case s.Kind == life.Append && s.Size > 0: // its list begins with one element, and doubles

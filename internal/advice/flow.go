@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,8 +53,10 @@ func (x *explainer) flows(sites []Explained) error {
 	sites = sites[:min(most, len(sites))]
 	var pkgs []string
 	for _, e := range sites {
-		if u := x.units[absolute(x.base, e.File)]; u != nil && e.Callee == "" && !slices.Contains(pkgs, u.PkgPath) {
-			pkgs = append(pkgs, u.PkgPath)
+		for _, file := range x.copied(&e) {
+			if u := x.units[file]; u != nil && e.Callee == "" && !slices.Contains(pkgs, u.PkgPath) {
+				pkgs = append(pkgs, u.PkgPath)
+			}
 		}
 	}
 	if len(pkgs) == 0 {
@@ -75,7 +78,7 @@ func (x *explainer) flows(sites []Explained) error {
 			continue
 		}
 		var all []way
-		first, made := x.way(e, said)
+		first, copies, made := x.way(e, said)
 		proven := !e.inlined && !slices.ContainsFunc(said[x.own(e)], escaping)
 		if first.text != "" {
 			all, proven = p.ways(e, first, made)
@@ -84,8 +87,14 @@ func (x *explainer) flows(sites []Explained) error {
 			size := way{e.What + " " + unsized, place{absolute(x.base, e.File), e.Line}}
 			all = append(slices.DeleteFunc(all, func(w way) bool { return strings.HasSuffix(w.text, unsized) }), size)
 		}
-		if len(all) > 0 {
+		switch {
+		case len(all) > 0:
 			x.flow(e, all, proven)
+		case len(copies) > 1:
+			x.flow(e, copies, false)
+			e.Flow = "it is inlined, and goes to the heap where its copies do: " + e.Flow
+		case e.Verdict == Look && e.Remedy == unproven && e.Decides == "":
+			e.Remedy += "; the compiler names no single way to the heap"
 		}
 	}
 	return x.ended(whole, within.Err(), "each way was proven")
@@ -105,12 +114,26 @@ func (e *Explained) unsized() bool {
 // own is the place of a site as escapes have it.
 func (x *explainer) own(e *Explained) place { return place{below(absolute(x.base, e.File)), e.Line} }
 
-// way is the one of a site to the heap, the zero way where the compiler says several, and the weight of
-// what the compiler says of it.
-func (x *explainer) way(e *Explained, said escapes) (it way, all int64) {
+// copied are the files that the code of a site may be compiled in: its own, and those of its callers.
+func (x *explainer) copied(e *Explained) []string {
+	files := []string{absolute(x.base, e.File)}
+	if e.inlined {
+		for _, w := range e.cause.ways() {
+			if len(w.frames) > 0 {
+				files = append(files, w.frames[0].file)
+			}
+		}
+	}
+	return files
+}
+
+// way is the one of a site to the heap, the zero way where the compiler says several; those of its copies, where
+// these are most of it; and the weight of what the compiler says of it.
+func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all int64) {
 	weights := map[way]int64{}
 	for _, f := range said[x.own(e)] {
-		if !escaping(f) || !named(e.What, shortened(f.Message)) || f.inlined() != e.inlined {
+		result := e.Kind == life.Box.String() && strings.HasPrefix(f.Message, ".autotmp") // of a call, which has no name
+		if !escaping(f) || !result && !named(e.What, shortened(f.Message)) || f.inlined() != e.inlined {
 			continue
 		}
 		weight := int64(1)
@@ -125,8 +148,15 @@ func (x *explainer) way(e *Explained, said escapes) (it way, all int64) {
 		if weight > 0 && float64(weight) >= most*float64(all) {
 			it = s
 		}
+		if weight > 0 {
+			copies = append(copies, s)
+		}
 	}
-	return it, all
+	if !e.inlined || float64(all) < most*float64(e.cause.through(place{})) {
+		copies = nil
+	}
+	slices.SortFunc(copies, func(a, b way) int { return cmp.Or(strings.Compare(a.at.file, b.at.file), a.at.line-b.at.line) })
+	return it, copies, all
 }
 
 // flow says of a site by which ways it comes to the heap, and which places decide where these are others. Without a
@@ -185,6 +215,18 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 
 // called is the one function of the package that a line calls by its name; nil for none.
 func (x *explainer) called(at place) (callee *ssa.Function) {
+	for _, call := range x.calls(at) {
+		of := call.Common().StaticCallee()
+		if of == nil || of.Pkg != call.Parent().Pkg || callee != nil {
+			return nil
+		}
+		callee = of
+	}
+	return callee
+}
+
+// calls are those of a line, without builtins.
+func (x *explainer) calls(at place) (calls []ssa.CallInstruction) {
 	p := x.pkg(frame{place: at})
 	if p == nil {
 		return nil
@@ -196,24 +238,19 @@ func (x *explainer) called(at place) (callee *ssa.Function) {
 				if !ok || p.Fset.Position(call.Pos()).Line != at.line || p.Fset.Position(call.Pos()).Filename != at.file {
 					continue
 				}
-				of := call.Common().StaticCallee()
-				if _, builtin := call.Common().Value.(*ssa.Builtin); builtin {
-					continue
+				if _, builtin := call.Common().Value.(*ssa.Builtin); !builtin {
+					calls = append(calls, call)
 				}
-				if of == nil || of.Pkg != fn.Pkg || callee != nil {
-					return nil
-				}
-				callee = of
 			}
 		}
 	}
-	return callee
+	return calls
 }
 
-// through is how much is made on the ways to what allocates that pass a line.
+// through is how much is made on the ways to what allocates that pass a line, or on all of them for no line.
 func (c *cause) through(at place) (bytes int64) {
 	for _, w := range c.ways() {
-		if slices.ContainsFunc(w.frames, func(f frame) bool {
+		if at.line == 0 || slices.ContainsFunc(w.frames, func(f frame) bool {
 			return f.line == at.line && below(f.file) == below(at.file)
 		}) {
 			bytes += max(w.Bytes, 1)

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/isobar-go/isobar/advise/life"
 )
 
 const flowing = `package m
@@ -126,6 +128,79 @@ func TestFlows(t *testing.T) {
 		}
 		if !strings.Contains(e.Flow, w.step) || (e.Flow == "") != (w.step == "") || e.Decides != decides {
 			t.Errorf("%s %s: %q, decided at %q; want %q at %q", w.at, w.through, e.Flow, e.Decides, w.step, decides)
+		}
+	}
+}
+
+const growing = `package m
+
+func given(list []int, more bool) []int {
+	list = append(list, 1) // grows
+	if more {
+		return given(list, false) // again
+	}
+	return list
+}
+
+func Caller() []int {
+	return given(nil, true) // caller
+}
+
+func Returned() []int {
+	list := given(make([]int, 0, 4), false) // made
+	return append(list, 2)                  // after
+}
+
+func Parts(n int) (all [][]int) {
+	part := []int{} // first
+	for i := range n {
+		part = append(part, i) // part
+		if i%3 == 0 {
+			all = append(all, part)
+			part = make([]int, 0) // second
+		}
+	}
+	return all
+}
+
+func Entries(m map[int][]int) {
+	m[1] = append(m[1], 1) // entry
+}
+`
+
+// TestBeginningsAreNamed: what grows begins wherever the code or the callers on the stacks make it.
+func TestBeginningsAreNamed(t *testing.T) {
+	x, p := explainerOf(t, growing)
+	file := p.Fset.Position(p.Files[0].Package).Filename
+	line := func(comment string) int {
+		before, _, _ := strings.Cut(growing, "// "+comment+"\n")
+		return 1 + strings.Count(before, "\n")
+	}
+	for _, tt := range []struct {
+		at, through string
+		want        []string
+	}{
+		{"grows", "again caller", []string{"caller"}}, {"grows", "made", []string{"made"}}, {"grows", "", nil},
+		{"grows", "caller made", []string{"caller", "made"}}, {"after", "made", []string{"made"}}, {"after", "", nil},
+		{"part", "", []string{"first", "second"}}, {"entry", "", []string{"each entry"}},
+	} {
+		c := &cause{chains: map[string]*chain{"": {made: true}}}
+		for _, one := range strings.Fields(tt.through) {
+			c.chains[""].frames = append(c.chains[""].frames, frame{place: place{file, line(one)}})
+		}
+		sites := matching(p.At(file, line(tt.at)), func(s *life.Site) bool { return s.Kind == life.Append })
+		k := &subject{x: x, c: c, p: p, s: sites[0], t: &site{}, e: &Explained{}}
+		got := k.begun()
+		for _, want := range tt.want {
+			if !strings.Contains(got, "each entry") {
+				want = x.spell(place{file, line(want)})
+			}
+			if !strings.Contains(got, want) {
+				t.Errorf("%s through %q: %q; want %s in it", tt.at, tt.through, got, want)
+			}
+		}
+		if (got == "") != (tt.want == nil) || strings.Count(got, "m.go:") > len(tt.want) {
+			t.Errorf("%s through %q: %q; want %d places", tt.at, tt.through, got, len(tt.want))
 		}
 	}
 }

@@ -48,23 +48,14 @@ func (k *subject) grown() string {
 	if k.outside() || k.s.Kind != life.Append && k.s.Kind != life.MapGrow && k.growth.Loop == nil {
 		return ""
 	}
-	switch begin := k.growth.Begin; {
+	switch {
 	case k.s.Kind == life.MapGrow && k.firstGroup():
 		return "it is the memory of the map's first entries"
 	case k.growth.Field != "":
 		return "field " + k.growth.Field + " grows"
-	case begin != nil && begin.Pos().IsValid():
-		return "what grows begins at " + k.x.position(k.p, begin.Pos())
 	}
-	if call, ok := k.s.Instr.(*ssa.Call); ok && k.s.Kind == life.Append {
-		from := call.Call.Args[0]
-		if part, ok := from.(*ssa.Extract); ok {
-			from = part.Tuple
-		}
-		if call, ok := from.(*ssa.Call); ok && call.Call.StaticCallee() != nil {
-			return "it grows what " + shortName(call.Call.StaticCallee().String()) + " returns (" +
-				k.x.position(k.p, call.Pos()) + ")"
-		}
+	if at := k.begun(); at != "" {
+		return at
 	}
 	if call, ok := k.s.Node.(*ast.CallExpr); ok && k.s.Kind == life.Append {
 		list, _ := ast.Unparen(call.Args[0]).(*ast.Ident)

@@ -78,10 +78,10 @@ const (
 func (p *prover) next(e *Explained, without []way, made int64) (way, remains) {
 	const much = 0.05 // of what is made
 	said := p.without(without)
-	if said == nil || p.x.hides(e, said) || p.x.grown(e, said) {
+	if said == nil || p.x.hides(e, said) || p.x.grown(e, without, said) {
 		return way{}, unasked
 	}
-	switch next, weight := p.x.way(e, said); {
+	switch next, _, weight := p.x.way(e, said); {
 	case float64(weight) <= much*float64(made):
 		return way{}, onStack
 	case next.text == "":
@@ -154,10 +154,11 @@ func (x *explainer) hides(e *Explained, said escapes) bool {
 
 // grown reports whether the function of a site that is inlined is too large to be, once ways are hidden in it, which
 // makes other ways.
-func (x *explainer) grown(e *Explained, said escapes) bool {
+func (x *explainer) grown(e *Explained, without []way, said escapes) bool {
 	own := place{absolute(x.base, e.File), e.Line}
 	p := x.pkg(frame{place: own})
-	if !e.inlined || p == nil {
+	here := func(w way) bool { return filepath.Dir(w.at.file) == filepath.Dir(own.file) }
+	if !e.inlined || p == nil || !slices.ContainsFunc(without, here) {
 		return false
 	}
 	for _, f := range p.Files {

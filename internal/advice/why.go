@@ -69,12 +69,19 @@ func (f *Fact) at(step int) place {
 func (f *Fact) inlined() bool { return f.at(-1) != f.outer() }
 
 // decides is the step of a flow that takes it to the heap, and where: the last one that says
-// from where, as what comes before is assigned to a variable or handed through.
+// from where, as what comes before is assigned to a variable or handed through. Taking an address only matters where
+// nothing else is done.
 func (f *Fact) decides() (text string, at place) {
 	text, at = f.Message, f.at(-1)
+	steps := 0
 	for i, step := range f.RelatedInformation {
-		if _, from, ok := strings.Cut(strings.TrimSpace(step.Message), "from "); ok {
+		_, from, ok := strings.Cut(strings.TrimSpace(step.Message), "from ")
+		own := strings.HasSuffix(from, "(spill)") || strings.HasSuffix(from, "(address-of)")
+		if ok && (!own || steps == 0) {
 			text, at = from, f.at(i)
+		}
+		if ok && !own {
+			steps++
 		}
 	}
 	return text, at

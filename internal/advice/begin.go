@@ -1,0 +1,148 @@
+package advice
+
+import (
+	"go/token"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// Origins go back to where what grows was made: through assignments, what functions of the package return, and
+// parameters, which the callers on the measured stacks give. They do not tell one call of a function from another.
+type origins struct {
+	x    *explainer
+	c    *cause
+	seen map[ssa.Value]bool
+	at   []string // the places
+	made bool     // something was made at one of them
+	open bool     // there are others, which are not known
+}
+
+// from goes back from a value; at is where the code has it, for one without a place of its own.
+func (b *origins) from(p *life.Package, v ssa.Value, at token.Pos) {
+	if c, empty := v.(*ssa.Const); empty && c.IsNil() && at.IsValid() {
+		b.at = append(b.at, b.x.position(p, at))
+		return
+	}
+	if b.seen[v] {
+		return
+	}
+	b.seen[v] = true
+	switch v := v.(type) {
+	case *ssa.Phi:
+		for _, e := range v.Edges {
+			b.from(p, e, v.Pos())
+		}
+	case *ssa.Slice:
+		b.from(p, v.X, v.Pos())
+	case *ssa.ChangeType:
+		b.from(p, v.X, v.Pos())
+	case *ssa.Extract:
+		if call, ok := v.Tuple.(*ssa.Call); ok {
+			b.returned(p, call, v.Index)
+		} else {
+			b.open = true
+		}
+	case *ssa.Call:
+		b.returned(p, v, 0)
+	case *ssa.Parameter:
+		b.given(v)
+	case *ssa.MakeSlice, *ssa.MakeMap, *ssa.Alloc, *ssa.Convert:
+		b.made, b.at = true, append(b.at, b.x.position(p, v.Pos()))
+		b.open = b.open || !v.Pos().IsValid()
+	default: // a field, an element, a variable that others set
+		b.open = true
+	}
+}
+
+// returned goes on with what a call returns.
+func (b *origins) returned(p *life.Package, call *ssa.Call, result int) {
+	if of, ok := call.Call.Value.(*ssa.Builtin); ok && of.Name() == "append" {
+		b.from(p, call.Call.Args[0], token.NoPos)
+		return
+	}
+	fn := call.Call.StaticCallee()
+	if fn == nil || fn.Pkg != call.Parent().Pkg || len(fn.Blocks) == 0 {
+		b.made, b.at = true, append(b.at, b.x.position(p, call.Pos()))
+		return
+	}
+	for _, block := range fn.Blocks {
+		if ret, ok := block.Instrs[len(block.Instrs)-1].(*ssa.Return); ok && result < len(ret.Results) {
+			if c, empty := ret.Results[result].(*ssa.Const); !empty || !c.IsNil() { // with an error, mostly
+				b.from(p, ret.Results[result], ret.Pos())
+			}
+		}
+	}
+}
+
+// given goes on with the arguments that the callers on the stacks have for a parameter.
+func (b *origins) given(v *ssa.Parameter) {
+	index, known := slices.Index(v.Parent().Params, v), false
+	for _, w := range b.c.ways() {
+		for _, at := range w.frames {
+			p := b.x.pkg(at)
+			for _, call := range b.x.calls(at.place) {
+				if fn := call.Common().StaticCallee(); fn != nil && fn.String() == v.Parent().String() {
+					known = true
+					b.made = true
+					b.from(p, call.Common().Args[index], call.Pos())
+				}
+			}
+		}
+	}
+	b.open = b.open || !known
+}
+
+// grows is what a site adds to; nil for a site that does not grow.
+func (k *subject) grows() ssa.Value {
+	switch i := k.s.Instr.(type) {
+	case *ssa.Call:
+		if k.s.Kind == life.Append {
+			return i.Call.Args[0]
+		}
+	case *ssa.MapUpdate:
+		return i.Map
+	}
+	return nil
+}
+
+// parts says what holds the slices that grow, where many do, each on its own.
+func parts(v ssa.Value) string {
+	if load, ok := v.(*ssa.UnOp); ok {
+		v = load.X
+	}
+	switch v := v.(type) {
+	case *ssa.Extract:
+		return parts(v.Tuple)
+	case *ssa.Lookup:
+		return "each entry of the map begins empty, and grows on its own"
+	case *ssa.IndexAddr:
+		return "each element of the list grows on its own"
+	}
+	return ""
+}
+
+// begun says where what grows begins; "" where one of the places is not known.
+func (k *subject) begun() string {
+	v := k.grows()
+	if v == nil {
+		return ""
+	}
+	const most = 4
+	b := &origins{x: k.x, c: k.c, seen: map[ssa.Value]bool{}}
+	b.from(k.p, v, token.NoPos)
+	slices.Sort(b.at)
+	switch at := slices.Compact(b.at); {
+	case b.open || len(at) == 0:
+		return parts(v)
+	case len(at) > most:
+		return "what grows begins at many places: " + strings.Join(at[:most], ", ") + " and others"
+	case !b.made && len(at) == 1:
+		return "what grows is declared at " + at[0]
+	default:
+		return "what grows begins at " + strings.Join(at, " or ")
+	}
+}
