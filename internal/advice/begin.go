@@ -11,14 +11,16 @@ import (
 )
 
 // Origins go back to where what grows was made: through assignments, what functions of the package return, and
-// parameters, which the callers on the measured stacks give. They do not tell one call of a function from another.
+// parameters, which the callers on the measured stacks give. They do not tell calls on the stacks
+// from each other.
 type origins struct {
-	x    *explainer
-	c    *cause
-	seen map[ssa.Value]bool
-	at   []string // the places
-	made bool     // something was made at one of them
-	open bool     // there are others, which are not known
+	x     *explainer
+	c     *cause
+	seen  map[ssa.Value]bool
+	given map[ssa.Value]bool // parameters that it was followed to
+	at    []string           // the places
+	made  bool               // something was made at one of them
+	open  bool               // there are others, which are not known
 }
 
 // from goes back from a value; at is where the code has it, for one without a place of its own.
@@ -26,6 +28,9 @@ func (b *origins) from(p *life.Package, v ssa.Value, at token.Pos) {
 	if c, empty := v.(*ssa.Const); empty && c.IsNil() && at.IsValid() {
 		b.at = append(b.at, b.x.position(p, at))
 		return
+	}
+	if _, ok := v.(*ssa.Parameter); ok {
+		b.given[v] = true
 	}
 	if b.seen[v] {
 		return
@@ -49,7 +54,7 @@ func (b *origins) from(p *life.Package, v ssa.Value, at token.Pos) {
 	case *ssa.Call:
 		b.returned(p, v, 0)
 	case *ssa.Parameter:
-		b.given(v)
+		b.callers(v)
 	case *ssa.MakeSlice, *ssa.MakeMap, *ssa.Alloc, *ssa.Convert:
 		b.made, b.at = true, append(b.at, b.x.position(p, v.Pos()))
 		b.open = b.open || !v.Pos().IsValid()
@@ -69,6 +74,15 @@ func (b *origins) returned(p *life.Package, call *ssa.Call, result int) {
 		b.made, b.at = true, append(b.at, b.x.position(p, call.Pos()))
 		return
 	}
+	for _, v := range fn.Params { // whose arguments this call has
+		defer func(was bool) {
+			if b.seen[v] = was; b.given[v] {
+				b.made = true
+				b.from(p, call.Call.Args[slices.Index(fn.Params, v)], call.Pos())
+			}
+		}(b.seen[v])
+		b.seen[v] = true
+	}
 	for _, block := range fn.Blocks {
 		if ret, ok := block.Instrs[len(block.Instrs)-1].(*ssa.Return); ok && result < len(ret.Results) {
 			if c, empty := ret.Results[result].(*ssa.Const); !empty || !c.IsNil() { // with an error, mostly
@@ -78,8 +92,8 @@ func (b *origins) returned(p *life.Package, call *ssa.Call, result int) {
 	}
 }
 
-// given goes on with the arguments that the callers on the stacks have for a parameter.
-func (b *origins) given(v *ssa.Parameter) {
+// callers goes on with the arguments that the callers on the stacks have for a parameter.
+func (b *origins) callers(v *ssa.Parameter) {
 	index, known := slices.Index(v.Parent().Params, v), false
 	for _, w := range b.c.ways() {
 		for _, at := range w.frames {
@@ -132,7 +146,7 @@ func (k *subject) begun() string {
 		return ""
 	}
 	const most = 4
-	b := &origins{x: k.x, c: k.c, seen: map[ssa.Value]bool{}}
+	b := &origins{x: k.x, c: k.c, seen: map[ssa.Value]bool{}, given: map[ssa.Value]bool{}}
 	b.from(k.p, v, token.NoPos)
 	slices.Sort(b.at)
 	switch at := slices.Compact(b.at); {

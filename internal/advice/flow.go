@@ -127,13 +127,17 @@ func (x *explainer) copied(e *Explained) []string {
 	return files
 }
 
-// way is the one of a site to the heap, the zero way where the compiler says several; those of its copies, where
-// these are most of it; and the weight of what the compiler says of it.
+// way is the one of a site to the heap, the zero way where the compiler says several; the heaviest of its
+// copies, where these are most of it; and the weight of what the compiler says of it.
 func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all int64) {
-	weights := map[way]int64{}
+	weights, from := map[way]int64{}, ""
+	if u := x.units[absolute(x.base, e.File)]; u != nil {
+		from = u.Name + "." // which copies in other packages are spelled with
+	}
 	for _, f := range said[x.own(e)] {
 		result := e.Kind == life.Box.String() && strings.HasPrefix(f.Message, ".autotmp") // of a call, which has no name
-		if !escaping(f) || !result && !named(e.What, shortened(f.Message)) || f.inlined() != e.inlined {
+		of := strings.TrimPrefix(shortened(f.Message), from)
+		if !escaping(f) || !result && !named(e.What, of) || f.inlined() != e.inlined {
 			continue
 		}
 		weight := int64(1)
@@ -143,7 +147,7 @@ func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all i
 		weights[x.leaked(f, said)] += weight
 		all += weight
 	}
-	const most = 0.95
+	const most, few = 0.95, 4
 	for s, weight := range weights {
 		if weight > 0 && float64(weight) >= most*float64(all) {
 			it = s
@@ -155,8 +159,10 @@ func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all i
 	if !e.inlined || float64(all) < most*float64(e.cause.through(place{})) {
 		copies = nil
 	}
-	slices.SortFunc(copies, func(a, b way) int { return cmp.Or(strings.Compare(a.at.file, b.at.file), a.at.line-b.at.line) })
-	return it, copies, all
+	slices.SortFunc(copies, func(a, b way) int {
+		return cmp.Or(cmp.Compare(weights[b], weights[a]), strings.Compare(a.at.file, b.at.file), a.at.line-b.at.line)
+	})
+	return it, copies[:min(few, len(copies))], all
 }
 
 // flow says of a site by which ways it comes to the heap, and which places decide where these are others. Without a

@@ -137,7 +137,7 @@ const growing = `package m
 func given(list []int, more bool) []int {
 	list = append(list, 1) // grows
 	if more {
-		return given(list, false) // again
+		return given(list, false) // itself
 	}
 	return list
 }
@@ -149,6 +149,22 @@ func Caller() []int {
 func Returned() []int {
 	list := given(make([]int, 0, 4), false) // made
 	return append(list, 2)                  // after
+}
+
+func line(list []int) []int {
+	for range 3 {
+		list = append(list, 1) // more
+	}
+	return list
+}
+
+func Lines(n int) []int {
+	list := line(make([]int, 0, 4)) // start
+	for range n {
+		list = append(list, 0)
+		list = line(list) // again
+	}
+	return list
 }
 
 func Parts(n int) (all [][]int) {
@@ -180,9 +196,11 @@ func TestBeginningsAreNamed(t *testing.T) {
 		at, through string
 		want        []string
 	}{
-		{"grows", "again caller", []string{"caller"}}, {"grows", "made", []string{"made"}}, {"grows", "", nil},
-		{"grows", "caller made", []string{"caller", "made"}}, {"after", "made", []string{"made"}}, {"after", "", nil},
-		{"part", "", []string{"first", "second"}}, {"entry", "", []string{"each entry"}},
+		{"grows", "itself caller", []string{"caller"}}, {"grows", "made", []string{"made"}}, {"grows", "", nil},
+		{"grows", "caller made", []string{"caller", "made"}}, {"after", "made", []string{"made"}},
+		{"after", "", []string{"made"}},
+		{"more", "again", []string{"start"}}, {"part", "", []string{"first", "second"}},
+		{"entry", "", []string{"each entry"}},
 	} {
 		c := &cause{chains: map[string]*chain{"": {made: true}}}
 		for _, one := range strings.Fields(tt.through) {
@@ -201,6 +219,30 @@ func TestBeginningsAreNamed(t *testing.T) {
 		}
 		if (got == "") != (tt.want == nil) || strings.Count(got, "m.go:") > len(tt.want) {
 			t.Errorf("%s through %q: %q; want %d places", tt.at, tt.through, got, len(tt.want))
+		}
+	}
+}
+
+// TestCopiesAreNamed: where the copies of what is inlined go to the heap by different ways, none decides.
+func TestCopiesAreNamed(t *testing.T) {
+	x, p := explainerOf(t, flowing)
+	x.dir = x.base
+	file := p.Fset.Position(p.Files[0].Package).Filename
+	line := func(comment string) int {
+		before, _, _ := strings.Cut(flowing, "// "+comment+"\n")
+		return 1 + strings.Count(before, "\n")
+	}
+	c := &cause{chains: map[string]*chain{}}
+	for _, one := range []string{"here", "there"} {
+		c.chains[one] = &chain{made: true, frames: []frame{{place: place{file, line(one)}}},
+			site: site{Totals: Totals{Bytes: 100}}}
+	}
+	sites := []Explained{{File: filepath.Base(file), Line: line("small"), What: "p{…}", Verdict: Look, inlined: true,
+		cause: c}}
+	x.flows(sites)
+	for _, want := range []string{"all[1] = v", "all[2] =", "there may be other ways"} {
+		if !strings.Contains(sites[0].Flow, want) || sites[0].Decides != "" {
+			t.Errorf("%q, decided at %q; want %s, and no place", sites[0].Flow, sites[0].Decides, want)
 		}
 	}
 }
