@@ -246,3 +246,13 @@ func TestCopiesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestBoxesFitSharedBlocks: an integer that is boxed for a map of another line is in a block of 16 bytes.
+func TestBoxesFitSharedBlocks(t *testing.T) {
+	_, p := explainerOf(t, "package m\n\nfunc f(l int, set func(map[string]any)) {\n"+
+		"\tset(map[string]any{\n\t\t\"a\": l,\n\t})\n}\n")
+	at := place{p.Fset.Position(p.Files[0].Package).Filename, 5}
+	if made := choose(p, at, "", 16); len(made) != 1 || made[0].Kind != life.Box {
+		t.Errorf("%v: want the boxed integer", made)
+	}
+}
