@@ -122,10 +122,11 @@ func startTime(pid int) (string, error) {
 // Same returns an error if the process has ended, or runs another program now.
 func (p *Process) Same() error {
 	started, err := startTime(p.PID)
-	if err != nil || started != p.started {
+	name, gone := os.Readlink(p.path("exe")) // none has one that its parent has yet to wait for
+	if err != nil || started != p.started || errors.Is(gone, fs.ErrNotExist) {
 		return fmt.Errorf("target: process %d ended meanwhile", p.PID)
 	}
-	if name, err := os.Readlink(p.path("exe")); err == nil && strings.TrimSuffix(name, " (deleted)") != p.Program.Path {
+	if gone == nil && strings.TrimSuffix(name, " (deleted)") != p.Program.Path {
 		return fmt.Errorf("target: process %d runs another program now, %s", p.PID, name)
 	}
 	if vector, err := os.ReadFile(p.path("auxv")); err == nil && string(vector) != p.vector {

@@ -70,6 +70,20 @@ func TestProcessJustStarted(t *testing.T) {
 	}
 }
 
+// TestUnreapedHasEnded: a process that its parent has not waited for has no memory left.
+func TestUnreapedHasEnded(t *testing.T) {
+	cmd, _ := itself(t, "nothing")
+	p, err := OpenProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	cmd.Process.Kill()
+	if err := eventually(t, p); !strings.Contains(err.Error(), "ended") {
+		t.Error(err)
+	}
+}
+
 // TestProcessBecomesAnother opens a process that then ends, runs another program, or
 // its own again: that must be said, and nothing be stopped.
 func TestProcessBecomesAnother(t *testing.T) {
