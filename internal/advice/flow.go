@@ -127,21 +127,42 @@ func (x *explainer) copied(e *Explained) []string {
 	return files
 }
 
-// way is the one of a site to the heap, the zero way where the compiler says several; the heaviest of its
-// copies, where these are most of it; and the weight of what the compiler says of it.
-func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all int64) {
-	weights, from := map[way]int64{}, ""
+// about are the facts of what a site makes. Of a conversion whose result is boxed there are two, spelled alike.
+func (x *explainer) about(e *Explained, said escapes) (all []*Fact) {
+	from := ""
 	if u := x.units[absolute(x.base, e.File)]; u != nil {
 		from = u.Name + "." // which copies in other packages are spelled with
 	}
+	boxing := e.Kind == life.Box.String()
+	boxed := func(f *Fact) bool {
+		text, _ := f.decides()
+		return strings.HasSuffix(text, "(interface-converted)")
+	}
 	for _, f := range said[x.own(e)] {
-		result := e.Kind == life.Box.String() && strings.HasPrefix(f.Message, ".autotmp") // of a call, which has no name
+		result := boxing && (strings.HasPrefix(f.Message, ".autotmp") || strings.HasPrefix(f.Message, "~r")) // of a call
 		of := strings.TrimPrefix(shortened(f.Message), from)
-		if !escaping(f) || !result && !named(e.What, of) || f.inlined() != e.inlined {
+		if escaping(f) && (result || named(e.What, of)) && !(boxing && boxed(f)) {
+			all = append(all, f)
+		}
+	}
+	if !boxing && slices.ContainsFunc(all, boxed) {
+		all = slices.DeleteFunc(all, func(f *Fact) bool { return !boxed(f) })
+	}
+	return all
+}
+
+// way is the one of a site to the heap, the zero way where the compiler says several; the heaviest of its
+// copies, where these are most of it; and the weight of what the compiler says of it. Of what is inlined into
+// tests alone, which are not compiled, it is that of the function itself.
+func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all int64) {
+	weights, about := map[way]int64{}, x.about(e, said)
+	inlined := e.inlined && slices.ContainsFunc(e.cause.ways(), func(w *chain) bool { return len(w.frames) > 0 })
+	for _, f := range about {
+		if f.inlined() != inlined {
 			continue
 		}
 		weight := int64(1)
-		if e.inlined {
+		if inlined {
 			weight = e.cause.through(f.outer())
 		}
 		weights[x.leaked(f, said)] += weight
@@ -156,7 +177,7 @@ func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all i
 			copies = append(copies, s)
 		}
 	}
-	if !e.inlined || float64(all) < most*float64(e.cause.through(place{})) {
+	if !inlined || float64(all) < most*float64(e.cause.through(place{})) {
 		copies = nil
 	}
 	slices.SortFunc(copies, func(a, b way) int {
@@ -284,6 +305,7 @@ func absolute(base, name string) string {
 // compiler's own way.
 func shortened(message string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(message, "moved to heap: "), " escapes to heap")
+	name = strings.ReplaceAll(name, "interface {}", "interface{}")
 	name = strings.TrimPrefix(name, "&") // of a literal
 	name = strings.TrimSuffix(name, " literal")
 	name, _, _ = strings.Cut(name, "{")

@@ -75,6 +75,19 @@ func Late() *p {
 func Alike(all []*p) *p {
 	all[0] = &p{}; return &p{} // alike
 }
+
+func Boxed(b []byte) any {
+	return string(b) // boxed
+}
+
+//go:noinline
+func fill(all map[string]interface{}) { kept = all } // fills
+
+var kept map[string]interface{}
+
+func Spelled() {
+	fill(map[string]interface{}{"a": 1}) // spelled
+}
 `
 
 // TestFlows: the report has the compiler's step and the place that decides, in whichever words this
@@ -105,11 +118,18 @@ func TestFlows(t *testing.T) {
 		{"small", "here there", "all[1] = v", "stored"}, {"small", "keeps here there", "", ""},
 		{"through", "", "all[3] = v", "put"}, {"variable", "", "v.n = &t", "address"}, {"same", "", "return", "same"},
 		{"alike", "", "", ""}, {"either", "", "return v", "yes or"}, {"late", "", "return v", "once"},
+		{"small", " ", "return", "small"}, // inlined into tests alone
+		{"boxed", "", "return", "boxed"}, {"spelled", "", "kept = all", "fills"},
 	}
 	for _, w := range wants {
 		e := Explained{File: filepath.Base(file), Line: line(w.at), What: "p{…}", Verdict: Look}
-		if w.at == "variable" {
+		switch w.at {
+		case "variable":
 			e.What = "t"
+		case "boxed":
+			e.What, e.Kind = "string(b)", life.Box.String()
+		case "spelled":
+			e.What = "map[string]interface{}{…}"
 		}
 		if w.through != "" {
 			e.inlined, e.cause = true, reached(w.through)
