@@ -73,8 +73,8 @@ X-rebuilt is a controller that cannot be required here, by the algorithm that it
 recommends or begins with. The module proxy refuses all three. GOGCTuner is Uber's, without public source; its article
 leaves open what it does above 70 % of the limit, and there it does as cch123/gogctuner, which follows the article.
 TiDB's pkg/util/gctuner would bring the parser, the metrics, and the clients of etcd and TiKV besides. Of memlimiter,
-the part that refuses requests is left out: every side does all of the work. Other work ran beside the Intel Xeon's
-rows; the AMD EPYC's are older than the rebuilt sides.
+the part that refuses requests is left out: every side does all of the work. The AMD EPYC's
+rows are older than the rebuilt sides.
 `
 
 // page puts the section of a machine in place of an older one in the page.
