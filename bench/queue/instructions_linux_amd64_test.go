@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/isobar-go/isobar/bench/internal/steps"
@@ -8,8 +9,9 @@ import (
 
 const tracedValues = 256
 
+var programs = steps.Programs{}
+
 func init() {
-	programs := steps.Programs{}
 	for _, impl := range mpsc {
 		programs["single "+impl.name] = func() []func() { return tracedParts(impl.make(), 1) }
 		programs["batch "+impl.name] = func() []func() { return tracedParts(impl.make(), maxBatch) }
@@ -17,7 +19,7 @@ func init() {
 	steps.Serve(programs)
 }
 
-// tracedParts push values in batches and take them, after a round that leaves the queue
+// tracedParts push values in batches and take them, after rounds that leave the queue
 // with the memory that it needs.
 func tracedParts(q queue, batch int) []func() {
 	values, dst := make([]*task, maxBatch), make([]*task, maxBatch)
@@ -35,7 +37,7 @@ func tracedParts(q queue, batch int) []func() {
 			n += q.take(dst)
 		}
 	}
-	for range 2 {
+	for range 8 {
 		push()
 		take()
 	}
@@ -50,6 +52,9 @@ func TestInstructions(t *testing.T) {
 		t.Skip("traces instruction by instruction")
 	}
 	sum := func(program string) float64 {
+		if n := mallocs(programs[program]()); n > 0 { // one takes 230 instructions, and up to 90,000 where the heap grows
+			t.Fatalf("%s: %d allocations in what is traced, want none", program, n)
+		}
 		each := steps.PerOperation(t, program, 2, tracedValues)
 		return each[0] + each[1]
 	}
@@ -59,4 +64,15 @@ func TestInstructions(t *testing.T) {
 	if ratio := sum("single isobar") / sum("single xsync-mpmc"); ratio > 0.75 {
 		t.Errorf("single values execute %.2f of the instructions of xsync's bounded queue, want 0.75 at most", ratio)
 	}
+}
+
+// mallocs counts the allocations of parts.
+func mallocs(parts []func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, part := range parts {
+		part()
+	}
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs
 }
