@@ -3,9 +3,6 @@
 package main
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"slices"
 	"strings"
 	"testing"
@@ -34,19 +31,13 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func parsed(t *testing.T, source string) *module {
-	t.Helper()
-	m := &module{name: "m", lines: 2000, fset: token.NewFileSet(), files: map[string]*ast.File{}, total: 1000}
-	f, err := parser.ParseFile(m.fset, "a.go", source, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.files["a.go"] = f
-	return m
+func parsed(source string) *module {
+	files := map[string][]string{"a.go": strings.SplitAfter(source, "\n")}
+	return &module{name: "m", lines: 2000, files: files, total: 1000}
 }
 
 func TestTable(t *testing.T) {
-	m := parsed(t, "package a\n\nfunc f() {\n\tvar out []int\n\tout = append(out, 1)\n}\n\nfunc g() {\n}\n")
+	m := parsed("package a\n\nfunc f() {\n\tvar out []int\n\tout = append(out, 1)\n}\n\nfunc g() {\n}\n")
 	on := site{File: "a.go", Line: 5, What: "append(out, 1)"}
 	on.Share.Bytes = 0.25
 	beside := site{File: "a.go", Line: 9, What: "new(int)"}
@@ -67,7 +58,8 @@ func TestTable(t *testing.T) {
 		}
 	}
 	f := finding{"tool", "m", "a.go", 4, "Consider preallocating out"}
-	o := outcome{tool: tool{name: "tool", version: "v1"}, findings: []finding{f}, took: 1500 * time.Millisecond, peak: 2e6}
+	o := outcome{tool: tool{name: "tool", install: "x@v1"}, findings: []finding{f}, peak: 2e6}
+	o.took = 1500 * time.Millisecond
 	got := table([]outcome{o}, []*module{m}, map[string]bool{f.key(): true})
 	want := "| tool v1 | 1 | 0.50 | 1 of 2 | 25.0 % | 25.0 % | 1 of 1 | 1.5 s | 2 MB |\n"
 	if !strings.HasSuffix(got, want) || !strings.Contains(got, "2 sites that hold 75 %") {

@@ -3,49 +3,12 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"go/ast"
-	"go/token"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 )
-
-// names reports whether f is about s.
-func (m *module) names(f finding, s site) bool {
-	if f.file != s.File {
-		return false
-	}
-	if f.line == s.Line {
-		return true
-	}
-	to, ok := strings.CutPrefix(s.What, "append(")
-	if !ok {
-		return false
-	}
-	to, _, _ = strings.Cut(to, ",")
-	said := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(to) + `(\W|$)`).MatchString(f.message)
-	in := m.function(s.File, s.Line)
-	return said && in != nil && in == m.function(f.file, f.line)
-}
-
-// function returns the declaration of the function around a line.
-func (m *module) function(file string, line int) *ast.FuncDecl {
-	f := m.files[file]
-	if f == nil {
-		return nil
-	}
-	for _, d := range f.Decls {
-		at := func(p token.Pos) int { return m.fset.Position(p).Line }
-		if fn, ok := d.(*ast.FuncDecl); ok && at(fn.Pos()) <= line && line <= at(fn.End()) {
-			return fn
-		}
-	}
-	return nil
-}
 
 // pick returns the findings of a tool that are judged: all of them, or a sample
 // that depends on them alone.
@@ -62,16 +25,11 @@ func pick(found []finding) []finding {
 // readJudged reads judgements: tool, module, place and message of a finding,
 // yes or no, and why.
 func readJudged(name string) (map[string]bool, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
+	text, err := os.ReadFile(name)
 	judged := map[string]bool{}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		line := lines.Text()
-		fields := strings.Split(line, "\t")
-		if line == "" || line[0] == '#' {
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		if len(fields) != 6 || fields[4] != "yes" && fields[4] != "no" || fields[5] == "" {
@@ -79,7 +37,7 @@ func readJudged(name string) (map[string]bool, error) {
 		}
 		judged[strings.Join(fields[:4], "\t")] = fields[4] == "yes"
 	}
-	return judged, nil
+	return judged, err
 }
 
 // table renders the outcomes.
@@ -119,7 +77,8 @@ func table(outcomes []outcome, modules []*module, judged map[string]bool) string
 				open++
 			}
 		}
-		name := strings.TrimSpace(o.name + " " + o.version)
+		_, version, _ := strings.Cut(o.install, "@")
+		name := strings.TrimSpace(o.name + " " + version)
 		if len(o.failed) > 0 {
 			name += ", not " + strings.Join(o.failed, ", ")
 		}
