@@ -4,6 +4,8 @@ import (
 	"math"
 	"sort"
 	"sync"
+
+	"github.com/aclements/go-moremath/mathx"
 )
 
 // bootstrapMedian returns the percentile interval of the median under the
@@ -58,10 +60,10 @@ func bootstrapDistribution(n int) []outcome {
 	const negligible = 1e-9
 	lower := (n + 1) / 2 // the rank, from 1, of the lower middle value
 	// atMost[k] is the probability that the lower middle value is among the first
-	// k.
+	// k: the binomial tail of at least lower draws of n, as an incomplete beta function.
 	atMost := make([]float64, n+1)
 	for k := 1; k <= n; k++ {
-		atMost[k] = binomialTail(n, lower, float64(k)/float64(n))
+		atMost[k] = mathx.BetaInc(float64(k)/float64(n), float64(lower), float64(n-lower+1))
 	}
 	var out []outcome
 	for i := range n {
@@ -73,7 +75,7 @@ func bootstrapDistribution(n int) []outcome {
 			// Half of the draws are up to i, the largest of them i; half are from j on,
 			// the smallest of them j.
 			m := float64(n / 2)
-			ways := logChoose(n, n/2)
+			ways := mathx.Lchoose(n, n/2)
 			below := logDifference(m*math.Log(float64(i+1)/float64(n)), m*math.Log(float64(i)/float64(n)))
 			for j := i + 1; j < n; j++ {
 				above := logDifference(m*math.Log(float64(n-j)/float64(n)), m*math.Log(float64(n-j-1)/float64(n)))
@@ -87,25 +89,6 @@ func bootstrapDistribution(n int) []outcome {
 	}
 	distributions.Store(n, out)
 	return out
-}
-
-// binomialTail is the probability of at least k successes in n trials.
-func binomialTail(n, k int, p float64) float64 {
-	if p >= 1 {
-		return 1
-	}
-	sum := 0.0
-	for i := k; i <= n; i++ {
-		sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(sum, 1)
-}
-
-func logChoose(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
 }
 
 // logDifference is log(exp(x) - exp(y)) for x > y.

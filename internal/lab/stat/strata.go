@@ -3,6 +3,8 @@ package stat
 import (
 	"math"
 	"sort"
+
+	"github.com/aclements/go-moremath/mathx"
 )
 
 // A pair is the values of two configurations in one block on one machine.
@@ -51,7 +53,7 @@ func atLeast(strata [][]float64, x float64, rank int) float64 {
 		p := float64(below) / float64(n)
 		next := make([]float64, len(counts)+n)
 		for k := range n + 1 {
-			chance := math.Exp(logChoose(n, k) + powLog(p, k) + powLog(1-p, n-k))
+			chance := math.Exp(mathx.Lchoose(n, k) + powLog(p, k) + powLog(1-p, n-k))
 			for i, c := range counts {
 				next[i+k] += c * chance
 			}
