@@ -30,7 +30,7 @@ func (s *Server) advicePage(*http.Request) (*frame, error) {
 		return f, nil
 	}
 	from, err := s.source.get()
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrEmpty) {
+	if errors.Is(err, store.ErrNotFound) {
 		return f, nil
 	}
 	if err != nil {

@@ -35,7 +35,7 @@ func (s *Server) claimsPage(*http.Request) (*frame, error) {
 		run, err = from.Last()
 		now = ledgerState{from: from, newest: run.ID, records: run.Finished + run.Failed}
 	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrEmpty) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
 	s.mu.Lock()

@@ -47,7 +47,7 @@ func (s *Server) livePage(*http.Request) (*frame, error) {
 			}
 		}
 	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrEmpty) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
 	if len(body.Runs) == 0 {

@@ -62,7 +62,7 @@ func (s *Server) runsPage(r *http.Request) (*frame, error) {
 	body := &runList{Filter: query.Get("q")}
 	f := &frame{Section: "runs", Title: "Runs", main: templates()["runs"], Body: body}
 	from, err := s.source.get()
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrEmpty) {
+	if errors.Is(err, store.ErrNotFound) {
 		body.Empty = noRuns()
 		return f, nil
 	}

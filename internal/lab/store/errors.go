@@ -11,18 +11,16 @@ import (
 // data is intact; the store works again once there is room.
 var ErrFull = errors.New("no space left for the store")
 
-// ErrNotFound is wrapped by errors about a missing store, run or cell, ErrEmpty
-// by those about a store without runs.
-var (
-	ErrNotFound = errors.New("not found")
-	ErrEmpty    = errors.New("the store is empty: run 'isobar lab' to fill it")
-)
+// ErrNotFound is wrapped by errors about a missing store, run or cell.
+var ErrNotFound = errors.New("not found")
 
 // An absence is an ErrNotFound that says what is missing and what to do.
 type absence string
 
 func (a absence) Error() string { return string(a) }
 func (a absence) Unwrap() error { return ErrNotFound }
+
+const errEmpty absence = "the store is empty: run 'isobar lab' to fill it"
 
 // Reasons to refuse a file; see explain.
 var (

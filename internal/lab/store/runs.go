@@ -156,7 +156,7 @@ func (s *Store) Run(id int64) (Run, error) {
 func (s *Store) Last() (Run, error) {
 	r, err := s.run("ORDER BY id DESC LIMIT 1")
 	if errors.Is(err, sql.ErrNoRows) {
-		return Run{}, s.explain("read run", ErrEmpty)
+		return Run{}, s.explain("read run", errEmpty)
 	}
 	return r, err
 }

@@ -99,7 +99,7 @@ func OpenReadOnly(path string) (*Store, error) {
 		version, err = s.version(context.Background())
 	}
 	if err == nil && version == 0 {
-		err = ErrEmpty
+		err = errEmpty
 	}
 	if err != nil {
 		s.db.Close()
