@@ -43,11 +43,11 @@ NOTRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/lib
 # The part vet comes first and by itself: it compiles what all others need, which lanes
 # that start together would each compile. Then three lanes run side by side, each part
 # after the other. Lane 2 looks at no clock, so that it can take, as nice as it is, the
-# CPU that lane 1 leaves, and disturb none of its tests. The browser mostly waits, for
-# animations and for pages that come in pieces.
-LANE1    := unit go127 386 race bench-test http-clients
+# CPU that lane 1 leaves, and disturb none of its tests. Browser and clients mostly wait,
+# for animations, for pages that come in pieces, and for time-outs.
+LANE1    := unit go127 386 race bench-test
 LANE2    := vet-modules staticcheck cross source fuzz models examples prometheus deploy
-LANE3    := browser
+LANE3    := browser http-clients
 FIRST    := format-check vet
 
 .PHONY: test lanes lane1 lane2 lane3 lint fmt bench bench-many bench-modes bench-gcctl bench-budget soak $(FIRST) $(LANE1) $(LANE2) $(LANE3)
