@@ -84,6 +84,30 @@ func Doubling(in []int) (out []int) {
 	}
 	return out
 }
+
+func Late(in []int) map[int]int {
+	m := map[int]int{}
+	for i, v := range in {
+		if v < 0 {
+			m[v], m[i] = i, m[v]
+			delete(m, i)
+		}
+	}
+	if len(m) > 0 {
+		return m
+	}
+	return nil
+}
+
+func Empty(in []int) map[int]int {
+	m := make(map[int]int)
+	for i, v := range in {
+		if v < 0 {
+			m[v] = i
+		}
+	}
+	return m
+}
 `
 
 const tryableTest = `package m
@@ -172,6 +196,26 @@ func BenchmarkDoubling(b *testing.B) {
 		out = Doubling(in)
 	}
 }
+
+var entries map[int]int
+
+func TestLate(t *testing.T) {
+	if m := Late([]int{-1}); len(m) != 1 {
+		t.Error(m)
+	}
+}
+
+func BenchmarkLate(b *testing.B) {
+	for b.Loop() {
+		entries = Late(in)
+	}
+}
+
+func BenchmarkEmpty(b *testing.B) {
+	for b.Loop() {
+		entries = Empty(in)
+	}
+}
 `
 
 // TestRemediesAreTried: what saves is a remedy, with what was measured. What takes more bytes, or breaks a test, is
@@ -205,11 +249,12 @@ func TestRemediesAreTried(t *testing.T) {
 		}
 		return by
 	}
-	proposed := map[string]string{"Grown": "b.Grow(len(in))", "Built": "strings.Builder", "Begun": "room for 32"}
+	proposed := map[string]string{"Grown": "b.Grow(len(in))", "Built": "strings.Builder", "Begun": "room for 32",
+		"Late": "as its first entry comes"}
 	tried := maps.Clone(proposed)
 	tried["Few"], tried["Scratch"] = "begin with room for ", "make the slice once, before the loop"
 	for name, s := range verdicts() {
-		if _, ok := proposed[name]; ok || name == "BuiltLong" {
+		if _, ok := proposed[name]; ok || name == "BuiltLong" || name == "Empty" {
 			if s.Verdict == Candidate && s.Fix {
 				t.Errorf("%s was not tried, and is a candidate: %s", name, s.Remedy)
 			}
@@ -237,6 +282,9 @@ func TestRemediesAreTried(t *testing.T) {
 	}
 	if s := by["BuiltLong"]; strings.Contains(s.Remedy, "Builder") {
 		t.Errorf("BuiltLong: %s: %s", s.Verdict, s.Remedy)
+	}
+	if s := by["Empty"]; s.Verdict != Look || s.Fix {
+		t.Errorf("Empty: %s: %s: a nil map is no result", s.Verdict, s.Remedy)
 	}
 	if s := by["Doubling"]; s.Verdict != Look || s.Fix || strings.Contains(s.Remedy, "size") {
 		t.Errorf("Doubling: %s: %s", s.Verdict, s.Remedy)

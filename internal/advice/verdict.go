@@ -208,6 +208,9 @@ func (k *subject) local() bool {
 }
 
 func (k *subject) mapped() {
+	if m := k.mender(); k.s.Kind == life.Map && m != nil && m.late() {
+		k.propose((*mender).late, "bufferpercall", "make the map as its first entry comes")
+	}
 	if k.s.Kind == life.MapGrow && k.regrows(k.growth) && k.growth.Begin != nil {
 		k.capacity((*mender).sized, "make it with its size before the loop: make("+k.typeOf()+", "+k.length()+")")
 	}
