@@ -81,7 +81,8 @@ type Package struct {
 
 	sites     []*Site
 	lines     map[line][]*Site
-	nodes     map[token.Pos]ast.Node  // by the position that SSA gives an instruction
+	nodes     map[token.Pos]ast.Node // by the position that SSA gives an instruction
+	taken     map[*ast.CompositeLit]token.Pos
 	values    map[ast.Expr]ssa.Value  // of expressions
 	loops     map[*ssa.Function]loops // by function, as they are asked for
 	summaries map[*ssa.Function]*Summary

@@ -61,7 +61,7 @@ type line struct {
 // Sites returns what the package allocates, calls included, by position.
 func (p *Package) Sites() []*Site {
 	if p.sites == nil && p.SSA != nil {
-		p.nodes = nodesOf(p.Files)
+		p.nodes, p.taken = nodesOf(p.Files)
 		for _, fn := range p.Funcs {
 			for _, b := range fn.Blocks {
 				p.blockSites(b)
@@ -118,9 +118,10 @@ func (p *Package) Deferred(file string, at int, function string) *Site {
 	return nil
 }
 
-// nodesOf enters expressions and statements by the position that SSA gives them.
-func nodesOf(files []*ast.File) map[token.Pos]ast.Node {
-	nodes := map[token.Pos]ast.Node{}
+// nodesOf enters expressions and statements by the position that SSA gives them, and where the address of literals is
+// taken.
+func nodesOf(files []*ast.File) (nodes map[token.Pos]ast.Node, taken map[*ast.CompositeLit]token.Pos) {
+	nodes, taken = map[token.Pos]ast.Node{}, map[*ast.CompositeLit]token.Pos{}
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -132,6 +133,10 @@ func nodesOf(files []*ast.File) map[token.Pos]ast.Node {
 				nodes[n.Type.Func] = n
 			case *ast.BinaryExpr:
 				nodes[n.OpPos] = n
+			case *ast.UnaryExpr:
+				if lit, ok := ast.Unparen(n.X).(*ast.CompositeLit); ok {
+					taken[lit] = n.OpPos
+				}
 			case *ast.AssignStmt:
 				nodes[n.TokPos] = n
 			case *ast.GoStmt:
@@ -150,7 +155,7 @@ func nodesOf(files []*ast.File) map[token.Pos]ast.Node {
 			return true
 		})
 	}
-	return nodes
+	return nodes, taken
 }
 
 // blockSites enters the sites of a block.

@@ -79,6 +79,7 @@ type Explained struct {
 	seen    float64 // the part whose lifetime was measured
 	inlined bool    // somewhere, Function is: the compiler decides again where it is inlined to
 	cause   *cause
+	spots   []spot  // where the compiler has the expression, or those of which one is
 	mended  Finding // that stands for the remedy, where that has a fix of its own
 	second  Finding // that is tried where that saves nothing
 	fixed   string  // the key of the finding that has the fix
@@ -235,11 +236,12 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 	if n := len(inner); n > 0 && allocator(inner[n-1]) {
 		leaf = inner[n-1].Function.Name
 		entered, inner = leaf, nil
-	} else if n > 0 {
-		callee, leaf = inner[n-1].Function.Name, inner[0].Function.Name
 	}
 	for len(inner) > 0 && allocator(inner[0]) {
 		inner = inner[1:]
+	}
+	if n := len(inner); n > 0 {
+		callee, leaf = inner[n-1].Function.Name, inner[0].Function.Name
 	}
 	function := above[0].Function.Name
 	key := causeKey{at, literals(function), callee, entered}

@@ -300,7 +300,7 @@ func (r *profiling) keep(p *testPackage, profiles []string, out string, failed e
 func (r *profiling) read(p *testPackage, profiles []string) (names []string) {
 	r.ran = true
 	for _, name := range profiles {
-		if _, err := readProfile(context.Background(), name); err != nil {
+		if err := entered(name); err != nil {
 			r.leave("a profile of %s is left out: %v; does its TestMain run the tests more than once?", p.ImportPath, err)
 			continue
 		}

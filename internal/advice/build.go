@@ -21,6 +21,9 @@ func (j *joiner) program(name string, p *profile.Profile) {
 	}
 	m := p.Mapping[0] // of the program itself, by the format's rule
 	now := buildID(m.File)
+	if now == m.BuildID {
+		enter(p)
+	}
 	if now == "" || now == m.BuildID {
 		return
 	}

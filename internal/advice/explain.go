@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -101,7 +100,7 @@ func (x *explainer) explain(c *cause) []*Explained {
 	}
 	var groups []*group
 	charge := func(size int64, t *Totals, leaf string) {
-		made := choose(p, c.at, cmp.Or(c.leaf, leaf), size)
+		made := choose(p, c.at, leaf, size)
 		i := slices.IndexFunc(groups, func(g *group) bool { return g.leaf == leaf && slices.Equal(g.made, made) })
 		if i < 0 {
 			i = len(groups)
@@ -111,7 +110,10 @@ func (x *explainer) explain(c *cause) []*Explained {
 		groups[i].add(*t)
 	}
 	for _, size := range slices.Sorted(maps.Keys(c.sizes)) {
-		leaves := x.measured.leaves(c.at, size)
+		leaves := map[string]float64{c.leaf: 1}
+		if c.leaf == "" {
+			leaves = x.measured.leaves(c.at, size)
+		}
 		for _, leaf := range slices.Sorted(maps.Keys(leaves)) {
 			charge(size, c.sizes[size].part(leaves[leaf]), leaf)
 		}
@@ -120,7 +122,7 @@ func (x *explainer) explain(c *cause) []*Explained {
 		}
 	}
 	if len(c.sizes) == 0 {
-		charge(0, &c.Totals, "")
+		charge(0, &c.Totals, c.leaf)
 		groups[0].sizes = nil
 	}
 	var out []*Explained
@@ -144,6 +146,7 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 			o.What = o.Kind + " " + o.What
 		}
 		what, lives, remedies = append(what, o.What), append(lives, o.Lifetime), append(remedies, o.Remedy)
+		out.spots = append(out.spots, o.spots...)
 		known = known && o.Verdict == out.Verdict
 	}
 	lives, remedies = slices.Compact(lives), slices.Compact(remedies)
@@ -178,7 +181,8 @@ var byRuntime = map[string]life.Kind{
 func byKind(sites []*life.Site, leaf string) []*life.Site {
 	name, _ := strings.CutPrefix(leaf, "runtime.")
 	return matching(sites, func(s *life.Site) bool {
-		if strings.HasPrefix(name, "newobject") && fixedSize(s) > 0 {
+		object := strings.HasPrefix(name, "newobject") || strings.HasPrefix(name, "mallocgc")
+		if object && fixedSize(s) > 0 && s.Kind != life.Box {
 			return true
 		}
 		for begin, kind := range byRuntime {
@@ -329,6 +333,9 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	if s != nil {
 		if e.What = spelled(p, s.Node); c.callee == "" {
 			e.Kind = s.Kind.String()
+		}
+		if c.callee == "" && (s.Kind != life.MapGrow || k.firstGroup()) {
+			e.spots = x.spots(p, s)
 		}
 		k.growth = p.Growth(s)
 	}

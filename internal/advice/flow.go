@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -25,8 +23,9 @@ func escaping(f *Fact) bool { return strings.HasPrefix(f.Code, "escape") }
 // escapes are what the compiler says of places, whose files go by their names and directories.
 type escapes map[place][]*Fact
 
-// escapes compiles packages. Lang are flags of the compiler, args those of the go command with the packages.
-func (x *explainer) escapes(lang string, args ...string) (escapes, error) {
+// escapes compiles packages. Lang are flags of the compiler, args those of the go command with the packages; back says
+// where the code has what is elsewhere in what is compiled.
+func (x *explainer) escapes(back func(spot) int, lang string, args ...string) (escapes, error) {
 	dir, err := compiled(x.ctx, x.dir, lang, args...)
 	if err != nil {
 		return nil, err
@@ -37,9 +36,16 @@ func (x *explainer) escapes(lang string, args ...string) (escapes, error) {
 	})
 	said := escapes{}
 	for i := range all {
-		at := all[i].at(-1)
-		at.file = below(at.file)
-		said[at] = append(said[at], &all[i])
+		f := &all[i]
+		if back != nil {
+			f.Range.Start.Character = back(f.where(-1))
+			for step := range f.RelatedInformation {
+				f.RelatedInformation[step].Location.Range.Start.Character = back(f.where(step))
+			}
+		}
+		at := f.at(-1, anywhere)
+		at.file, f.column = below(at.file), at.column
+		said[at.place] = append(said[at.place], f)
 	}
 	return said, err
 }
@@ -54,7 +60,7 @@ func (x *explainer) flows(sites []Explained) error {
 	var pkgs []string
 	for _, e := range sites {
 		for _, file := range x.copied(&e) {
-			if u := x.units[file]; u != nil && e.Callee == "" && !slices.Contains(pkgs, u.PkgPath) {
+			if u := x.units[file]; u != nil && len(e.spots) > 0 && !slices.Contains(pkgs, u.PkgPath) {
 				pkgs = append(pkgs, u.PkgPath)
 			}
 		}
@@ -67,19 +73,19 @@ func (x *explainer) flows(sites []Explained) error {
 	whole := x.ctx
 	x.ctx = within
 	defer func() { x.ctx = whole }()
-	said, err := x.escapes("", pkgs...)
+	said, err := x.escapes(nil, "", pkgs...)
 	if err != nil {
 		return x.ended(whole, within.Err(), "the packages were compiled again")
 	}
 	p := &prover{x: x, said: map[string]escapes{}, left: proofs, by: time.Now().Add(long)}
-	for i := range sites { // what append needs is on the heap because it grows
+	for i := range sites {
 		e := &sites[i]
-		if e.Callee != "" || e.Kind == life.Append.String() {
+		if len(e.spots) == 0 {
 			continue
 		}
 		var all []way
 		first, copies, made := x.way(e, said)
-		proven := !e.inlined && !slices.ContainsFunc(said[x.own(e)], escaping)
+		proven := !e.inlined && len(e.about(said)) == 0
 		if first.text != "" {
 			all, proven = p.ways(e, first, made)
 		}
@@ -93,8 +99,11 @@ func (x *explainer) flows(sites []Explained) error {
 		case len(copies) > 1:
 			x.flow(e, copies, false)
 			e.Flow = "it is inlined, and goes to the heap where its copies do: " + e.Flow
-		case e.Verdict == Look && e.Remedy == unproven && e.Decides == "":
-			e.Remedy += "; the compiler names no single way to the heap"
+		case e.instead == unproven:
+			e.instead += "; the compiler names no single way to the heap"
+			if e.Verdict == Look && e.Remedy == unproven {
+				e.Remedy = e.instead
+			}
 		}
 	}
 	return x.ended(whole, within.Err(), "each way was proven")
@@ -111,8 +120,14 @@ func (e *Explained) unsized() bool {
 	return e.object == 0 && e.Size > most && slices.Contains(late, e.Kind)
 }
 
-// own is the place of a site as escapes have it.
-func (x *explainer) own(e *Explained) place { return place{below(absolute(x.base, e.File)), e.Line} }
+// spots are where the compiler has an expression, if it says why what that makes is on the heap.
+func (x *explainer) spots(p *life.Package, s *life.Site) []spot {
+	at := p.Fset.Position(p.Spot(s))
+	if at.Line == 0 {
+		return nil
+	}
+	return []spot{{place{below(at.Filename), at.Line}, at.Column}}
+}
 
 // copied are the files that the code of a site may be compiled in: its own, and those of its callers.
 func (x *explainer) copied(e *Explained) []string {
@@ -127,22 +142,19 @@ func (x *explainer) copied(e *Explained) []string {
 	return files
 }
 
-// about are the facts of what a site makes. Of a conversion whose result is boxed there are two, spelled alike.
-func (x *explainer) about(e *Explained, said escapes) (all []*Fact) {
-	from := ""
-	if u := x.units[absolute(x.base, e.File)]; u != nil {
-		from = u.Name + "." // which copies in other packages are spelled with
-	}
-	boxing := e.Kind == life.Box.String()
+// about are the facts of what a site makes. What is made to be boxed, or passed in a list, may be where that is.
+func (e *Explained) about(said escapes) (all []*Fact) {
+	boxing, listing := e.Kind == life.Box.String(), e.Kind == life.Variadic.String()
 	boxed := func(f *Fact) bool {
 		text, _ := f.decides()
 		return strings.HasSuffix(text, "(interface-converted)")
 	}
-	for _, f := range said[x.own(e)] {
-		result := boxing && (strings.HasPrefix(f.Message, ".autotmp") || strings.HasPrefix(f.Message, "~r")) // of a call
-		of := strings.TrimPrefix(shortened(f.Message), from)
-		if escaping(f) && (result || named(e.What, of)) && !(boxing && boxed(f)) {
-			all = append(all, f)
+	for _, s := range e.spots {
+		for _, f := range said[s.place] {
+			list := strings.HasPrefix(f.Message, "... argument")
+			if escaping(f) && f.column == s.column && list == listing && !(boxing && boxed(f)) {
+				all = append(all, f)
+			}
 		}
 	}
 	if !boxing && slices.ContainsFunc(all, boxed) {
@@ -155,7 +167,7 @@ func (x *explainer) about(e *Explained, said escapes) (all []*Fact) {
 // copies, where these are most of it; and the weight of what the compiler says of it. Of what is inlined into
 // tests alone, which are not compiled, it is that of the function itself.
 func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all int64) {
-	weights, about := map[way]int64{}, x.about(e, said)
+	weights, about := map[way]int64{}, e.about(said)
 	inlined := e.inlined && slices.ContainsFunc(e.cause.ways(), func(w *chain) bool { return len(w.frames) > 0 })
 	for _, f := range about {
 		if f.inlined() != inlined {
@@ -163,7 +175,7 @@ func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all i
 		}
 		weight := int64(1)
 		if inlined {
-			weight = e.cause.through(f.outer())
+			weight = e.cause.through(f.where(-1).place)
 		}
 		weights[x.leaked(f, said)] += weight
 		all += weight
@@ -197,12 +209,8 @@ func (x *explainer) flow(e *Explained, ways []way, proven bool) {
 		if !same {
 			where = x.spell(w.at)
 		}
-		text := w.text
-		if name, how, ok := strings.Cut(text, " ("); ok && strings.HasPrefix(name, ".") { // the compiler's own
-			text = strings.TrimSpace(x.src.line(w.at.file, w.at.line)) + " (" + how
-		}
-		texts = append(texts, text+", "+where)
-		if !same || w.at.line != e.Line {
+		texts = append(texts, w.text+", "+where)
+		if !same || w.at.line != e.Line || len(ways) > 1 {
 			places = append(places, x.spell(w.at))
 		}
 	}
@@ -213,7 +221,7 @@ func (x *explainer) flow(e *Explained, ways []way, proven bool) {
 	case len(ways) > 1:
 		e.Flow += "; each by itself"
 	}
-	if e.Verdict == Look && proven {
+	if proven && (e.Verdict == Look || e.Fix && x.try) { // which may save nothing
 		e.Decides = strings.Join(places, ", ")
 	}
 }
@@ -223,15 +231,30 @@ func (x *explainer) flow(e *Explained, ways []way, proven bool) {
 func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 	const most = 4 // functions
 	for range most {
-		it.text, it.at = f.decides()
-		callee := x.called(it.at)
+		text, step := f.decides()
+		at := f.at(step, func(s spot) bool { return x.units[s.file] != nil })
+		if it.text != "" && x.units[at.file] == nil {
+			break
+		}
+		how := strings.LastIndex(text, " (")
+		own := strings.TrimLeft(text, ".~") != text || f.at(step, anywhere) != at // what the line does not have
+		if own && how > 0 {
+			text = strings.TrimSpace(x.src.line(at.file, at.line)) + text[how:]
+		}
+		it = way{text, at.place}
+		callee := x.called(at)
 		if callee == nil || !strings.HasSuffix(it.text, "(call parameter)") {
 			break
 		}
-		p := callee.Prog.Fset.Position(callee.Pos())
-		leaks := slices.DeleteFunc(slices.Clone(said[place{below(p.Filename), p.Line}]), func(f *Fact) bool {
-			return f.Code != "leak" || f.inlined() || !strings.Contains(f.Message, "leaks to {heap}")
-		})
+		var leaks []*Fact
+		for _, v := range callee.Params {
+			p := callee.Prog.Fset.Position(v.Pos())
+			for _, f := range said[place{below(p.Filename), p.Line}] {
+				if f.Code == "leak" && f.column == p.Column && !f.inlined() && strings.Contains(f.Message, "leaks to {heap}") {
+					leaks = append(leaks, f)
+				}
+			}
+		}
 		if len(leaks) != 1 {
 			break
 		}
@@ -240,16 +263,15 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 	return it
 }
 
-// called is the one function of the package that a line calls by its name; nil for none.
-func (x *explainer) called(at place) (callee *ssa.Function) {
-	for _, call := range x.calls(at) {
-		of := call.Common().StaticCallee()
-		if of == nil || of.Pkg != call.Parent().Pkg || callee != nil {
-			return nil
+// called is the function of the package that is called by its name there; nil for none.
+func (x *explainer) called(at spot) *ssa.Function {
+	for _, call := range x.calls(at.place) {
+		of, p := call.Common().StaticCallee(), call.Parent()
+		if of != nil && of.Pkg == p.Pkg && p.Prog.Fset.Position(call.Pos()).Column == at.column {
+			return of
 		}
-		callee = of
 	}
-	return callee
+	return nil
 }
 
 // calls are those of a line, without builtins.
@@ -286,29 +308,10 @@ func (c *cause) through(at place) (bytes int64) {
 	return bytes
 }
 
-// named reports whether an expression begins with what an escape message is about.
-func named(what, message string) bool {
-	rest, ok := strings.CutPrefix(what, message)
-	next, _ := utf8.DecodeRuneInString(rest)
-	return ok && message != "" && !unicode.IsLetter(next) && !unicode.IsDigit(next) && next != '_' && next != '.'
-}
-
 // absolute undoes relative.
 func absolute(base, name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
 	return filepath.Join(base, name)
-}
-
-// shortened is what an escape message is about, up to where it is spelled in the
-// compiler's own way.
-func shortened(message string) string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(message, "moved to heap: "), " escapes to heap")
-	name = strings.ReplaceAll(name, "interface {}", "interface{}")
-	name = strings.TrimPrefix(name, "&") // of a literal
-	name = strings.TrimSuffix(name, " literal")
-	name, _, _ = strings.Cut(name, "{")
-	name, _, _ = strings.Cut(name, "(")
-	return name
 }

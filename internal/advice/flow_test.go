@@ -90,6 +90,16 @@ func Spelled() {
 }
 `
 
+// spotsOf is where the compiler has the expressions of a line that are spelled as a site's, of its kind.
+func spotsOf(x *explainer, p *life.Package, e *Explained) (all []spot) {
+	for _, s := range p.At(absolute(x.base, e.File), e.Line) {
+		if s.From == e.Line && spelled(p, s.Node) == e.What && (e.Kind == "" || e.Kind == s.Kind.String()) {
+			all = append(all, x.spots(p, s)...)
+		}
+	}
+	return all
+}
+
 // TestFlows: the report has the compiler's step and the place that decides, in whichever words this
 // toolchain has it, and none where it says different things.
 func TestFlows(t *testing.T) {
@@ -131,6 +141,7 @@ func TestFlows(t *testing.T) {
 		case "spelled":
 			e.What = "map[string]interface{}{…}"
 		}
+		e.spots = spotsOf(x, p, &e)
 		if w.through != "" {
 			e.inlined, e.cause = true, reached(w.through)
 		}
@@ -149,6 +160,91 @@ func TestFlows(t *testing.T) {
 		if !strings.Contains(e.Flow, w.step) || (e.Flow == "") != (w.step == "") || e.Decides != decides {
 			t.Errorf("%s %s: %q, decided at %q; want %q at %q", w.at, w.through, e.Flow, e.Decides, w.step, decides)
 		}
+	}
+}
+
+const spotted = `package m
+
+type t struct {
+	n int
+	s string
+}
+
+func (v *t) get() int { return v.n }
+
+//go:noinline
+func number(n int, of ...int) int { kept = of; return n }
+
+var kept []int
+
+func Convert(b []byte) any { return string(b) }
+
+func Join(a, b string) any { return a + "-" + ("-" + b) }
+
+func Field(p *t) any { return p.s }
+
+func Element(l []t) any { return l[1] }
+
+func Part(b []byte) any { return b[1:2] }
+
+func Assert(v any) any { return v.(t) }
+
+func Result(n int) any { return number(n, n, n) }
+
+func List() any { return []int{1, 2} }
+
+func Struct(n int) any { return t{n, "s"} }
+
+func Pointer() *t { return (&t{}) }
+
+func Pointers() []*t { return []*t{{}, {n: 1}} }
+
+func Make(n int) any { return make([]int, n) }
+
+func New() *int { return new(int) }
+
+func Closure(n int) func() int { return func() int { n++; return n } }
+
+func Bound(v *t) func() int { return v.get }
+
+func Moved(v t) *t { return &v }
+
+func Map() map[int]int {
+	m := map[int]int{}
+	m[1] = 2
+	return m
+}
+
+func Large(n int) map[int]int {
+	m := make(map[int]int, n)
+	m[1] = 2
+	return m
+}
+
+func Value(p *t) any { return *p }
+
+func Sum(a, b int) any { return -(a + b) }
+`
+
+// TestSpotsAreThoseOfTheCompiler: the compiler says one thing of each expression.
+func TestSpotsAreThoseOfTheCompiler(t *testing.T) {
+	x, p := explainerOf(t, spotted)
+	x.dir = x.base
+	said, err := x.escapes(nil, "", ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[life.Kind]int{}
+	for _, s := range p.Sites() {
+		e := Explained{Kind: s.Kind.String(), spots: x.spots(p, s)}
+		grown := s.Kind == life.MapGrow && s.Func.Name() == "Large" // also for its size
+		if about := e.about(said); len(about) != min(1, len(e.spots)) || grown != (len(e.spots) == 0) && s.Kind != life.Call {
+			t.Errorf("%s: %s at %v: the compiler says %v", s.Func.Name(), e.Kind, e.spots, about)
+		}
+		kinds[s.Kind]++
+	}
+	if kinds[life.Box] != 12 || len(kinds) < 12 {
+		t.Errorf("%v: want 12 boxes, and 12 kinds or more", kinds)
 	}
 }
 
@@ -259,6 +355,7 @@ func TestCopiesAreNamed(t *testing.T) {
 	}
 	sites := []Explained{{File: filepath.Base(file), Line: line("small"), What: "p{…}", Verdict: Look, inlined: true,
 		cause: c}}
+	sites[0].spots = spotsOf(x, p, &sites[0])
 	x.flows(sites)
 	for _, want := range []string{"all[1] = v", "all[2] =", "there may be other ways"} {
 		if !strings.Contains(sites[0].Flow, want) || sites[0].Decides != "" {

@@ -23,16 +23,17 @@ type hiding struct {
 }
 
 // hidden is the text of a file whose ways are hidden: each value that is assigned, returned, passed on or put into
-// another in one of their lines.
-func hidden(s life.Source, name string, ways []way) ([]byte, error) {
+// another in one of their lines. Back returns the column that something had in the file before; 0 for what hides.
+func hidden(s life.Source, name string, ways []way) (with []byte, back func(spot) int, err error) {
 	i := slices.IndexFunc(s.Files, func(f *ast.File) bool { return s.Fset.Position(f.Package).Filename == name })
 	if i < 0 {
-		return nil, errors.New("no such file in the package")
+		return nil, nil, errors.New("no such file in the package")
 	}
 	text, err := os.ReadFile(name)
 	f := s.Files[i]
-	if err != nil || s.Fset.File(f.Package).Size() != len(text) {
-		return nil, errors.Join(err, errors.New("changed since it was read"))
+	file := s.Fset.File(f.Package)
+	if err != nil || file.Size() != len(text) {
+		return nil, nil, errors.Join(err, errors.New("changed since it was read"))
 	}
 	h := &hiding{Source: s, size: len(text), lines: map[int]bool{}, names: map[*types.Package]string{}}
 	for _, w := range ways {
@@ -53,7 +54,22 @@ func hidden(s life.Source, name string, ways []way) ([]byte, error) {
 		h.node(n, stack)
 		return true
 	})
-	return inserted(text, h.puts), nil
+	return inserted(text, h.puts), func(at spot) int {
+		if at.line < 1 || at.line > file.LineCount() {
+			return 0
+		}
+		begin := file.Offset(file.LineStart(at.line))
+		offset := begin + at.column - 1
+		for _, put := range h.puts {
+			if put.offset < begin || offset < put.offset {
+				continue
+			}
+			if offset -= len(put.text); offset < put.offset {
+				return 0
+			}
+		}
+		return offset - begin + 1
+	}, nil
 }
 
 // node hides what a node hands on, if that is in one of the lines.

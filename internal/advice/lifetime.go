@@ -34,7 +34,7 @@ type lifetime struct {
 	late    bool        // died: at the latest, as calls of functions below were not seen
 	holder  life.Holder // kept: by whom
 	open    string      // unproved: by whom
-	where   string      // FILE:LINE of the place that decides
+	where   string      // unproved: FILE:LINE of the first place that may decide
 	too     []string    // who else keeps it
 	part    float64     // of the bytes
 	vague   bool        // the sample does not tell which part
@@ -138,17 +138,15 @@ func (x *explainer) local(p *life.Package, fate *life.Fate, name string) lifetim
 		switch {
 		case h.Kind == life.Result && h.Outer == "":
 		case h.Perhaps:
-			where := x.position(p, h.Pos)
 			text := "kept by " + h.String()
 			if h.Kind == life.Callee {
 				text = "kept by " + h.String() + ", which is given it"
 			}
+			where := x.position(p, h.Pos)
 			perhaps = append(perhaps, fmt.Sprintf("%s (%s)", text, where))
-			if l.where == "" {
-				l.where = where
-			}
+			l.where = cmp.Or(l.where, where)
 		case l.kind == died:
-			l.kind, l.holder, l.where = kept, h, x.position(p, h.Pos)
+			l.kind, l.holder = kept, h
 		default:
 			l.also(h.String())
 		}

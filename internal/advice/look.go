@@ -30,7 +30,7 @@ func (k *subject) look() {
 		return
 	}
 	k.e.settle()
-	if k.e.Measured == 0 && k.life.kind != died && k.life.where != k.x.spell(k.c.at) {
+	if k.life.kind == unproved && k.life.where != k.x.spell(k.c.at) {
 		k.e.Decides = k.life.where
 	}
 }

@@ -22,7 +22,7 @@ var buffers = []string{"bytes.Buffer", "strings.Builder"}
 // allocators are the functions of the runtime, by how their names begin, that
 // a CPU profile shows below a line that allocates.
 var allocators = slices.AppendSeq([]string{
-	"mallocgc", "newobject", "newarray", "intstring", "slicerunetostring", "rawstring", "rawbyteslice",
+	"mallocgc", "newobject", "newarray", "intstring", "slicerunetostring", "rawstring", "rawbyteslice", "moveSlice",
 	"gcWriteBarrier", "gcAssistAlloc",
 }, maps.Keys(byRuntime))
 

@@ -42,7 +42,7 @@ func (r *Result) try(ctx context.Context, c Config) {
 			e.settle()
 		case !ok:
 		case got.Outcome == Kept:
-			e.Verdict, e.Tried = Remedy, got.Figures
+			e.Verdict, e.Tried, e.Decides = Remedy, got.Figures, ""
 			e.Remedy += "; tried: " + saving(got.Figures)
 		case got.Outcome == Dropped && len(got.Figures) == 0: // it does not build, as more has to change with it
 			e.Fix = false

@@ -1,14 +1,12 @@
 package advice
 
 import (
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/version"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -78,7 +76,7 @@ const (
 func (p *prover) next(e *Explained, without []way, made int64) (way, remains) {
 	const much = 0.05 // of what is made
 	said := p.without(without)
-	if said == nil || p.x.hides(e, said) || p.x.grown(e, without, said) {
+	if said == nil || e.hides(said) || p.x.grown(e, without, said) {
 		return way{}, unasked
 	}
 	switch next, _, weight := p.x.way(e, said); {
@@ -109,7 +107,7 @@ func (p *prover) compile(ways []way) escapes {
 		return nil
 	}
 	defer os.RemoveAll(dir)
-	files, lang, pkgs := overlay{}, "", []string(nil)
+	files, lang, pkgs, backs := overlay{}, "", []string(nil), map[string]func(spot) int{}
 	for _, w := range ways {
 		u, of := p.x.units[w.at.file], p.x.pkg(frame{place: w.at})
 		if of == nil {
@@ -118,38 +116,39 @@ func (p *prover) compile(ways []way) escapes {
 		if files[w.at.file] != "" {
 			continue
 		}
-		text, err := hidden(of.Source, w.at.file, ways)
-		if err != nil {
-			return nil
-		}
+		text, back, err := hidden(of.Source, w.at.file, ways)
+		backs[w.at.file] = back
 		with := fmt.Appendf(nil, hider, of.Pkg.Name())
-		for name, text := range map[string][]byte{w.at.file: text, filepath.Join(filepath.Dir(w.at.file), hide+".go"): with} {
-			files[name] = filepath.Join(dir, fmt.Sprint(len(files), ".go"))
-			if os.WriteFile(files[name], text, 0o600) != nil {
-				return nil
-			}
+		if err != nil || files.add(dir, w.at.file, text) != nil ||
+			files.add(dir, filepath.Join(filepath.Dir(w.at.file), hide+".go"), with) != nil {
+			return nil
 		}
 		if u.Module != nil && version.Compare("go"+u.Module.GoVersion, "go1.18") < 0 {
 			lang = " -lang=go1.21" // the newest whose loops have one variable for all rounds
 		}
 		pkgs = append(pkgs, u.PkgPath)
 	}
-	text, err := json.Marshal(struct{ Replace overlay }{files})
-	name := filepath.Join(dir, "overlay.json")
-	if err != nil || os.WriteFile(name, text, 0o600) != nil {
+	name, err := files.write(dir)
+	if err != nil {
 		return nil
 	}
-	said, err := p.x.escapes(lang, append([]string{"-overlay", name}, pkgs...)...)
+	said, err := p.x.escapes(func(at spot) int {
+		if back := backs[at.file]; back != nil {
+			return back(at)
+		}
+		return at.column
+	}, lang, append([]string{"-overlay", name}, pkgs...)...)
 	if err != nil {
 		return nil
 	}
 	return said
 }
 
-// hides reports whether the compiler spells something in the line of a site with hide, so that it cannot be told from
-// what it is the first time.
-func (x *explainer) hides(e *Explained, said escapes) bool {
-	return slices.ContainsFunc(said[x.own(e)], func(f *Fact) bool { return strings.Contains(f.Message, hide) })
+// hides reports whether something that hides goes to the heap in the line of a site: what that boxes is there.
+func (e *Explained) hides(said escapes) bool {
+	return slices.ContainsFunc(e.spots, func(s spot) bool {
+		return slices.ContainsFunc(said[s.place], func(f *Fact) bool { return escaping(f) && f.column == 0 })
+	})
 }
 
 // grown reports whether the function of a site that is inlined is too large to be, once ways are hidden in it, which

@@ -126,7 +126,7 @@ func TestWays(t *testing.T) {
 				{"listed", "node{…}", "call parameter, return, each by itself", "appended returned"},
 				{"nested", "node{…}", "struct literal element", "literal"},
 				{"received", "node{…}", "assign", "joined"},
-				{"sized", "make([]byte, n + 1)", "return, non-constant size, each by itself", "out"},
+				{"sized", "make([]byte, n+1)", "return, non-constant size, each by itself", "out sized"},
 				{"dies", "make([]byte, n)", "non-constant size", ""},
 				{"sent", "node{…}", "send", "sends"},
 				{"started", "n", "reference, there may be other ways", ""},
@@ -140,6 +140,7 @@ func TestWays(t *testing.T) {
 				if strings.HasPrefix(w.what, "make") {
 					e.Kind, e.Size = life.Make.String(), 100
 				}
+				e.spots = spotsOf(x, p, &e)
 				sites = append(sites, e)
 			}
 			x.flows(sites)

@@ -22,13 +22,14 @@ var ErrLine = errors.New("want FILE:LINE")
 // a line has none does not prove that it does not allocate.
 type Fact struct {
 	file               string
+	column             int // of what it is about, by the line that has it
 	Range              struct{ Start struct{ Line, Character int } }
 	Code               string
 	Message            string
 	RelatedInformation []struct { // how the value reaches the heap
 		Location struct {
 			URI   string
-			Range struct{ Start struct{ Line int } }
+			Range struct{ Start struct{ Line, Character int } }
 		}
 		Message string
 	}
@@ -45,46 +46,60 @@ func (f Fact) String() string {
 	return s
 }
 
-// outer is where the compiler is as it says so: where the code is inlined to, if it is.
-func (f *Fact) outer() place { return place{f.file, f.Range.Start.Line} }
-
-// at is where the code has one of the steps, or, for -1, what the fact is about.
-func (f *Fact) at(step int) place {
-	at := f.outer()
-	for i, next := range f.RelatedInformation[max(0, step):] {
-		if i > 0 || step < 0 {
-			if next.Message != "inlineLoc" {
-				break
-			}
-		}
-		name, err := url.PathUnescape(strings.TrimPrefix(next.Location.URI, "file://"))
-		if err == nil {
-			at = place{name, next.Location.Range.Start.Line}
-		}
-	}
-	return at
+// A spot is a place within its line. Columns begin with 1; 0 is none.
+type spot struct {
+	place
+	column int
 }
 
-// inlined reports whether it is about a copy of the code.
-func (f *Fact) inlined() bool { return f.at(-1) != f.outer() }
+// where is the place of one of the steps, or, for -1, of the compiler as it says so: where the code is inlined to.
+func (f *Fact) where(step int) spot {
+	if step < 0 {
+		return spot{place{f.file, f.Range.Start.Line}, f.Range.Start.Character}
+	}
+	at := f.RelatedInformation[step].Location
+	name, err := url.PathUnescape(strings.TrimPrefix(at.URI, "file://"))
+	if err != nil {
+		name = at.URI
+	}
+	return spot{place{name, at.Range.Start.Line}, at.Range.Start.Character}
+}
 
-// decides is the step of a flow that takes it to the heap, and where: the last one that says
+// at is where the code has one of the steps, or, for -1, what the fact is about: among some files, where that is
+// inlined from code that is not.
+func (f *Fact) at(step int, among func(spot) bool) spot {
+	last := step
+	for last+1 < len(f.RelatedInformation) && f.RelatedInformation[last+1].Message == "inlineLoc" {
+		last++
+	}
+	for last > step && !among(f.where(last)) {
+		last--
+	}
+	return f.where(last)
+}
+
+func anywhere(spot) bool { return true }
+
+// inlined reports whether it is about a copy of the code.
+func (f *Fact) inlined() bool { return f.at(-1, anywhere) != f.where(-1) }
+
+// decides is the step of a flow that takes it to the heap, and its number: the last one that says
 // from where, as what comes before is assigned to a variable or handed through. Taking an address only matters where
 // nothing else is done.
-func (f *Fact) decides() (text string, at place) {
-	text, at = f.Message, f.at(-1)
+func (f *Fact) decides() (text string, step int) {
+	text, step = f.Message, -1
 	steps := 0
-	for i, step := range f.RelatedInformation {
-		_, from, ok := strings.Cut(strings.TrimSpace(step.Message), "from ")
+	for i, next := range f.RelatedInformation {
+		_, from, ok := strings.Cut(strings.TrimSpace(next.Message), "from ")
 		own := strings.HasSuffix(from, "(spill)") || strings.HasSuffix(from, "(address-of)")
 		if ok && (!own || steps == 0) {
-			text, at = from, f.at(i)
+			text, step = from, i
 		}
 		if ok && !own {
 			steps++
 		}
 	}
-	return text, at
+	return text, step
 }
 
 // Why compiles the package of a file and returns what the compiler says of

@@ -1,0 +1,66 @@
+package life
+
+import (
+	"go/ast"
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// Spot is where the compiler has what allocates when it says why that is on the heap: the operator of an expression,
+// what a conversion converts, the make of a map that grows. It is not valid where the compiler has none.
+func (p *Package) Spot(s *Site) token.Pos {
+	switch s.Kind {
+	case Append, Call, Channel, Go, Defer: // which are on the heap wherever they go
+		return token.NoPos
+	}
+	switch n := s.Node.(type) {
+	case *ast.CallExpr:
+		if s.Kind == Convert && len(n.Args) == 1 {
+			return spot(n.Args[0])
+		}
+	case *ast.CompositeLit:
+		if at := p.taken[n]; s.Kind == Literal && at.IsValid() {
+			return at
+		}
+	}
+	if grows, ok := s.Instr.(*ssa.MapUpdate); ok {
+		const small = 8 // entries that may be on the stack, if there is no room for more
+		made, ok := grows.Map.(*ssa.MakeMap)
+		if !ok {
+			return token.NoPos
+		}
+		if n, fixed := made.Reserve.(*ssa.Const); made.Reserve != nil && !(fixed && n.Int64() <= small) {
+			return token.NoPos
+		}
+		return made.Pos()
+	}
+	if s.Node == nil {
+		return s.Instr.Pos()
+	}
+	return spot(s.Node)
+}
+
+func spot(n ast.Node) token.Pos {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		return n.Lparen
+	case *ast.GoStmt:
+		return n.Call.Lparen
+	case *ast.DeferStmt:
+		return n.Call.Lparen
+	case *ast.CompositeLit:
+		return n.Lbrace
+	case *ast.BinaryExpr:
+		return n.OpPos
+	case *ast.IndexExpr:
+		return n.Lbrack
+	case *ast.SliceExpr:
+		return n.Lbrack
+	case *ast.SelectorExpr:
+		return n.X.End() // the dot
+	case *ast.TypeAssertExpr:
+		return n.X.End()
+	}
+	return n.Pos()
+}

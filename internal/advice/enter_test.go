@@ -1,0 +1,78 @@
+package advice
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
+)
+
+const boxing = `package m
+
+//go:noinline
+func Boxed(b []byte) any {
+	return string(b)
+}
+`
+
+const boxingTest = `package m
+
+import "testing"
+
+var kept any
+
+func BenchmarkBoxed(b *testing.B) {
+	text := make([]byte, 16)
+	for b.Loop() {
+		kept = Boxed(text)
+		kept = Boxed(text[:1])
+	}
+}
+`
+
+// TestCallsTellSitesOfALineApart: a profile has one line for what a conversion makes and for the boxing of its result;
+// the program has two calls. A text of one byte needs no memory, and is boxed all the same.
+func TestCallsTellSitesOfALineApart(t *testing.T) {
+	if testing.Short() || invariant.Race {
+		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("no program whose calls are known")
+	}
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": boxing, "m_test.go": boxingTest})
+	c := Config{Dir: dir, Patterns: []string{"."}}
+	var err error
+	if c.Profiles, _, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]Explained{}
+	for _, s := range r.Evidence.Account.Sites {
+		made[s.Kind] = s
+	}
+	convert, box := made["conversion"], made["boxing"]
+	times := float64(box.Objects) / float64(convert.Objects)
+	if len(made) != 2 || convert.Size != 16 || box.Size != 16 || times < 1.8 || times > 2.2 {
+		t.Fatalf("%+v: want conversions of 16 bytes and twice as many boxes of 16", made)
+	}
+	if !strings.Contains(convert.Flow, "interface-converted") || !strings.Contains(box.Flow, "return") {
+		t.Errorf("conversion: %q, boxing: %q: want the boxing, and the return", convert.Flow, box.Flow)
+	}
+}
+
+// TestEnteredReportsWhatItCannotRead: a profile that is cut is an error, and stays as it is.
+func TestEnteredReportsWhatItCannotRead(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "p")
+	if err := os.WriteFile(name, []byte("no profile"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if entered(name) == nil {
+		t.Error("what is no profile is read")
+	}
+}
