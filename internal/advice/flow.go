@@ -250,7 +250,7 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 		for _, v := range callee.Params {
 			p := callee.Prog.Fset.Position(v.Pos())
 			for _, f := range said[place{below(p.Filename), p.Line}] {
-				if f.Code == "leak" && f.column == p.Column && !f.inlined() && strings.Contains(f.Message, "leaks to {heap}") {
+				if f.Code == "leak" && f.column == p.Column && !f.inlined() && strings.Contains(f.Message, "leaks to {") {
 					leaks = append(leaks, f)
 				}
 			}
