@@ -70,7 +70,7 @@ func TestMachinesInReports(t *testing.T) {
 	if err := json.Unmarshal([]byte(written["json.golden"]), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if len(doc.Run.Machines) != 2 || doc.Run.Machines[1].Name != "slow" || doc.Run.Machines[1].Cells != 18 {
+	if len(doc.Run.Machines) != 2 || doc.Run.Machines[1].Name != "slow" || doc.Run.Machines[1].Records != 18 {
 		t.Errorf("machines: %+v", doc.Run.Machines)
 	}
 	for _, c := range doc.Comparisons {

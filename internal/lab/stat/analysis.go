@@ -144,5 +144,5 @@ type Comparison struct {
 // one about the run.
 type CountedWarning struct {
 	cell.Warning
-	Records int
+	Records int `json:"records"`
 }

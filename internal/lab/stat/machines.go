@@ -14,16 +14,16 @@ import (
 
 // A Machine is one that measured part of a run.
 type Machine struct {
+	// Name is for display: its workers, or else its ID.
+	Name string `json:"name"`
 	// ID identifies the machine across runs: the digest of its host name or,
 	// failing that, the name of its worker; "" if unknown.
-	ID string
-	// Name is for display: its workers, or else its ID.
-	Name        string
-	Fingerprint cell.Machine
-	Workers     []string // of a fleet; nil for the machine of the run itself
-	Records     int      // finished ones
+	ID      string   `json:"id"`
+	Workers []string `json:"workers"` // of a fleet; none for the machine of the run itself
+	Records int      `json:"cells"`   // finished ones
 	// Blocks that it measured, ascending. Each block is measured on one machine.
-	Blocks []int
+	Blocks      []int        `json:"blocks"`
+	Fingerprint cell.Machine `json:"machine"`
 }
 
 // A MachineComparison is a comparison within one machine.
@@ -67,7 +67,7 @@ func findMachines(home cell.Machine, recs []*cell.Record) (all []*Machine, of fu
 		id := machineID(home, rec)
 		m := byID[id]
 		if m == nil {
-			m = &Machine{ID: id, Fingerprint: home}
+			m = &Machine{ID: id, Workers: []string{}, Fingerprint: home}
 			byID[id] = m
 			all = append(all, m)
 		}

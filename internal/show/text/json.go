@@ -22,13 +22,13 @@ const Schema = 1
 // A Document is what JSON writes. The unit of a value is the part of its
 // metric's name after the colon. A figure that is not finite is null.
 type Document struct {
-	Schema      int                  `json:"schema"`
-	Run         DocumentRun          `json:"run"`
-	Findings    []string             `json:"findings"`
-	Warnings    []DocumentWarning    `json:"warnings"`
-	Groups      []DocumentGroup      `json:"groups"`      // in plan order
-	Floors      []DocumentComparison `json:"floors"`      // equal configurations (A/A)
-	Comparisons []DocumentComparison `json:"comparisons"` // with the workload's baseline
+	Schema      int                   `json:"schema"`
+	Run         DocumentRun           `json:"run"`
+	Findings    []string              `json:"findings"`
+	Warnings    []stat.CountedWarning `json:"warnings"`
+	Groups      []DocumentGroup       `json:"groups"`      // in plan order
+	Floors      []DocumentComparison  `json:"floors"`      // equal configurations (A/A)
+	Comparisons []DocumentComparison  `json:"comparisons"` // with the workload's baseline
 }
 
 // DocumentRun identifies the run.
@@ -46,15 +46,7 @@ type DocumentRun struct {
 	Missing  int          `json:"missing"`
 	Machine  cell.Machine `json:"machine"`
 	// Machines are those that measured, if there are several.
-	Machines []DocumentMachine `json:"machines,omitempty"`
-}
-
-// A DocumentWarning is a doubt and the number of cells that have it; 0 if it
-// concerns the whole run.
-type DocumentWarning struct {
-	Code    string `json:"code"`
-	Text    string `json:"text"`
-	Records int    `json:"records"`
+	Machines []*stat.Machine `json:"machines,omitempty"`
 }
 
 // A DocumentGroup is one configuration.
@@ -149,14 +141,11 @@ func JSON(w io.Writer, m Meta, a *stat.Analysis) error {
 			ID: m.RunID, Title: m.Title, Created: m.Created, Args: list(m.Args), Version: m.Version,
 			Seed:   strconv.FormatUint(m.Seed, 10),
 			Repeat: m.Repeat, Total: m.Total, Finished: m.Finished, Failed: m.Failed, Missing: a.Missing,
-			Machine:  finiteMachine(m.Machine),
-			Machines: documentMachines(Several(a)),
+			Machine:  m.Machine,
+			Machines: Several(a),
 		},
-		Findings: list(a.Findings), Warnings: []DocumentWarning{}, Groups: []DocumentGroup{},
+		Findings: list(a.Findings), Warnings: list(a.Warnings), Groups: []DocumentGroup{},
 		Floors: documentComparisons(a.Floors), Comparisons: documentComparisons(a.Comparisons),
-	}
-	for _, warning := range a.Warnings {
-		d.Warnings = append(d.Warnings, DocumentWarning{warning.Code, warning.Text, warning.Records})
 	}
 	for _, g := range a.Groups {
 		d.Groups = append(d.Groups, documentGroup(g))
@@ -241,14 +230,6 @@ func documentComparison(c stat.Comparison) DocumentComparison {
 	}
 	d.Machines, d.Heterogeneity = documentByMachine(c)
 	return d
-}
-
-// finiteMachine drops the one figure of the fingerprint that JSON could refuse.
-func finiteMachine(m cell.Machine) cell.Machine {
-	if math.IsNaN(m.CPUQuota) || math.IsInf(m.CPUQuota, 0) {
-		m.CPUQuota = 0
-	}
-	return m
 }
 
 // list returns s, or an empty slice for nil: [] instead of null.

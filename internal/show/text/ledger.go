@@ -315,7 +315,7 @@ func LedgerJSON(w io.Writer, l *Ledger) error {
 		Machine   cell.Machine     `json:"machine"`
 		Published []string         `json:"published"` // the published runs
 		Documents []LedgerDocument `json:"documents"`
-	}{Schema: Schema, Version: l.Version, Machine: finiteMachine(l.Machine), Published: list(l.Runs),
+	}{Schema: Schema, Version: l.Version, Machine: l.Machine, Published: list(l.Runs),
 		Documents: []LedgerDocument{}}
 	if !l.Created.IsZero() {
 		doc.Created = &l.Created

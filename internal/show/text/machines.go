@@ -10,7 +10,7 @@ import (
 // Measured returns m with the machine that measured, if only one machine of a
 // fleet did.
 func Measured(m Meta, a *stat.Analysis) Meta {
-	if len(a.Machines) == 1 && a.Machines[0].Workers != nil {
+	if len(a.Machines) == 1 && len(a.Machines[0].Workers) > 0 {
 		m.Machine = a.Machines[0].Fingerprint
 	}
 	return m
@@ -76,16 +76,6 @@ func (s *Section) LabelOf(c stat.Comparison) string {
 	return Clean(c.B)
 }
 
-// A DocumentMachine is one of several machines that measured a run.
-type DocumentMachine struct {
-	Name        string   `json:"name"`
-	ID          string   `json:"id"`
-	Workers     []string `json:"workers"`
-	Cells       int      `json:"cells"` // finished cells
-	Blocks      []int    `json:"blocks"`
-	Fingerprint any      `json:"machine"` // like that of a DocumentRun
-}
-
 // A DocumentMachineComparison is the result of one machine.
 type DocumentMachineComparison struct {
 	Machine string `json:"machine"` // its name
@@ -102,14 +92,6 @@ type DocumentHeterogeneity struct {
 	Differ  bool   `json:"differ"`
 	Opposed bool   `json:"opposed"`
 	Text    string `json:"text"`
-}
-
-func documentMachines(all []*stat.Machine) (out []DocumentMachine) {
-	for _, m := range all {
-		out = append(out, DocumentMachine{m.Name, m.ID, list(m.Workers), m.Records, list(m.Blocks),
-			finiteMachine(m.Fingerprint)})
-	}
-	return out
 }
 
 func documentByMachine(c stat.Comparison) (out []DocumentMachineComparison, h *DocumentHeterogeneity) {
