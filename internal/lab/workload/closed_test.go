@@ -214,7 +214,7 @@ func TestDepthGrowsStacks(t *testing.T) {
 	stacks := func(depth string) uint64 {
 		task := build(t, "workers", given{"mode": "reuse", "tasks": "20", "goroutines": "1", "depth": depth}, 1).(*workers)
 		task.Loop(0, 1)
-		return readMetric("/memory/classes/heap/stacks:bytes")
+		return ReadMetric("/memory/classes/heap/stacks:bytes")
 	}
 	shallow := stacks("0")
 	if deep := stacks("100_000"); deep < shallow+20<<20 {

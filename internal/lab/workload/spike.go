@@ -276,7 +276,7 @@ const percentInterval = 10 * time.Millisecond
 
 func watchPercent(now func() time.Duration, phase time.Duration) *percentWatch {
 	w := &percentWatch{now: now, phase: phase, stop: make(chan struct{})}
-	latest := gogc()
+	latest := GOGC()
 	w.done.Go(func() {
 		tick := time.NewTicker(percentInterval)
 		defer tick.Stop()
@@ -294,7 +294,7 @@ func watchPercent(now func() time.Duration, phase time.Duration) *percentWatch {
 
 // note reads GOGC once.
 func (w *percentWatch) note(latest *int64) {
-	phase, percent := min(int(w.now()/w.phase), spikePhases-1), gogc()
+	phase, percent := min(int(w.now()/w.phase), spikePhases-1), GOGC()
 	if percent != *latest {
 		w.changes[phase]++
 		*latest = percent
@@ -302,7 +302,8 @@ func (w *percentWatch) note(latest *int64) {
 	w.last[phase] = percent
 }
 
-func gogc() int64 { return int64(int32(readMetric("/gc/gogc:percent"))) }
+// GOGC reads GOGC without changing it; -1 for off.
+func GOGC() int64 { return int64(int32(ReadMetric("/gc/gogc:percent"))) }
 
 func (w *percentWatch) close() {
 	if w != nil {

@@ -47,7 +47,7 @@ func newWorkers(env Env) (Task, error) {
 			t.running.Go(t.work)
 		}
 	}
-	t.created = readMetric("/sched/goroutines-created:goroutines")
+	t.created = ReadMetric("/sched/goroutines-created:goroutines")
 	return t, nil
 }
 
@@ -100,11 +100,12 @@ func descend(depth int, seed uint64) uint64 {
 // Report adds the memory of the stacks at the end, and the number of goroutines
 // created. Every record has the scheduler's latency.
 func (t *workers) Report(rec *cell.Record) {
-	rec.Set("/workers/stack:bytes", float64(readMetric("/memory/classes/heap/stacks:bytes")))
-	rec.Set("/workers/created:goroutines", float64(readMetric("/sched/goroutines-created:goroutines")-t.created))
+	rec.Set("/workers/stack:bytes", float64(ReadMetric("/memory/classes/heap/stacks:bytes")))
+	rec.Set("/workers/created:goroutines", float64(ReadMetric("/sched/goroutines-created:goroutines")-t.created))
 }
 
-func readMetric(name string) uint64 {
+// ReadMetric reads a count of package runtime/metrics; 0 if this Go does not have it.
+func ReadMetric(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
 	if sample[0].Value.Kind() != metrics.KindUint64 {

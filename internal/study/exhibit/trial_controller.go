@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,18 +82,11 @@ func besideEnable(n int, run func(started func(), enabled <-chan struct{})) (hit
 		c.enable()
 		close(enabled)
 		<-ended
-		if gcPercent() < 0 { // no caller wants it off
+		if workload.GOGC() < 0 { // no caller wants it off
 			hits++
 		}
 	}
 	return hits, nil
-}
-
-// gcPercent returns GOGC without changing it; -1 for off.
-func gcPercent() int {
-	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
-	metrics.Read(sample)
-	return int(int32(sample[0].Value.Uint64()))
 }
 
 // trialControllerEnv counts how often GOGC equals the environment's value while
@@ -105,7 +97,7 @@ func trialControllerEnv(n int, _ *cell.Record) (hits int, err error) {
 	for range n {
 		debug.SetGCPercent(env)
 		newCountingController()
-		if gcPercent() == env {
+		if workload.GOGC() == env {
 			hits++
 		}
 	}
@@ -176,7 +168,7 @@ func trialPercentLeak(n int, _ *cell.Record) (hits int, err error) {
 			defer debug.SetGCPercent(debug.SetGCPercent(-1))
 			runtime.GC()
 		}()
-		if gcPercent() != 250 {
+		if workload.GOGC() != 250 {
 			hits++
 		}
 	}

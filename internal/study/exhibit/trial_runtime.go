@@ -1,13 +1,12 @@
 package exhibit
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 // syncpoolHits takes n buffers from a pool and puts them back, beside a
@@ -43,25 +42,12 @@ func finalizerRecord(n int, rec *cell.Record) (int, error) {
 	for i := range objects {
 		objects[i] = new(finalized)
 	}
-	sample := []metrics.Sample{{Name: "/memory/classes/other:bytes"}}
-	read := func() (uint64, error) {
-		metrics.Read(sample)
-		if sample[0].Value.Kind() != metrics.KindUint64 {
-			return 0, fmt.Errorf("this Go has no %s", sample[0].Name)
-		}
-		return sample[0].Value.Uint64(), nil
-	}
-	before, err := read()
-	if err != nil {
-		return 0, err
-	}
+	const other = "/memory/classes/other:bytes"
+	before := workload.ReadMetric(other)
 	for _, o := range objects {
 		runtime.SetFinalizer(o, func(*finalized) {})
 	}
-	after, err := read()
-	if err != nil {
-		return 0, err
-	}
+	after := workload.ReadMetric(other)
 	rec.Set("/trial/record:bytes", float64(after-min(before, after))/float64(n))
 	for _, o := range objects {
 		runtime.SetFinalizer(o, nil)

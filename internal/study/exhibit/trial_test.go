@@ -32,7 +32,7 @@ func TestTrials(t *testing.T) {
 		{"during-beside-enable", "3", 3}, {"controller-env", "3", 0}, {"gc-while-off", "3", 3}, {"percent-leak", "3", 3}, {"stale-timestamp", "50", 50},
 		{"sharded-pool", "8", 1}, {"arena-slot", "20", 20}, {"arena-tokens", "20", 20}, {"arena-large", "20", 20}, {"syncpool-after-2", "20", 20},
 	} {
-		before := gcPercent()
+		before := workload.GOGC()
 		hits, rec := runTrial(t, c.kind, c.n)
 		if hits != c.hits {
 			t.Errorf("%s: %v of %s, want %v", c.kind, hits, c.n, c.hits)
@@ -40,7 +40,7 @@ func TestTrials(t *testing.T) {
 		if rec.Metrics["/trial/count:trials"] < hits {
 			t.Errorf("%s: more hits than trials", c.kind)
 		}
-		if after := gcPercent(); after != before {
+		if after := workload.GOGC(); after != before {
 			t.Errorf("%s leaves GOGC at %d, it was %d", c.kind, after, before)
 		}
 	}
@@ -116,11 +116,11 @@ func TestTickerDrops(t *testing.T) {
 // TestBatchesRestoreGOGC: the toggling controller is gone once the task is
 // closed.
 func TestBatchesRestoreGOGC(t *testing.T) {
-	before := gcPercent()
+	before := workload.GOGC()
 	t.Run("task", func(t *testing.T) { // its end closes the task
 		build(t, "batches", given{"toggle": "on", "interval": "1ms", "garbage": "64", "live": "1MB"}, 1).(workload.Closed).Loop(0, 200)
 	})
-	if after := gcPercent(); after != before {
+	if after := workload.GOGC(); after != before {
 		t.Errorf("GOGC is %d, it was %d", after, before)
 	}
 }
