@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 )
 
 // more reports whether there is a block to publish and room for it.
@@ -26,7 +26,7 @@ func (s *sweep) publish(ctx context.Context) error {
 			return err
 		}
 		message := &nats.Msg{Subject: workSubject(s.ID, b.number), Data: doc}
-		if futures[i], err = s.fleet.js.PublishMsgAsync(message, jetstream.WithMsgID(nuid.Next())); err != nil {
+		if futures[i], err = s.fleet.js.PublishMsgAsync(message, jetstream.WithMsgID(rand.Text())); err != nil {
 			return fmt.Errorf("publish block %d: %w", b.number, err)
 		}
 	}

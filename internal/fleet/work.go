@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/workload"
@@ -119,7 +119,7 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 			len(job.Cells), time.Now()
 	})
 	defer w.update(func(m *Member) { m.State, m.Sweep, m.Cell, m.Started = stateOf(m.State, "idle"), "", "", time.Time{} })
-	origin := &cell.Origin{Machine: w.config.Machine, Worker: w.config.Name, Attempt: nuid.Next()}
+	origin := &cell.Origin{Machine: w.config.Machine, Worker: w.config.Name, Attempt: rand.Text()}
 	result := &Result{Sweep: job.Sweep, Block: job.Block, Origin: origin}
 	runner, kept := w.config.Runner(dir), false
 	for _, c := range job.Cells {

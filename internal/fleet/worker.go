@@ -16,7 +16,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/runner"
@@ -124,7 +123,7 @@ func NewWorker(f *Fleet, config WorkerConfig) *Worker {
 		config.Allow = []string{KindLab}
 	}
 	if config.Name == "" {
-		config.Name = config.Machine.Hostname + "-" + nuid.Next()[16:]
+		config.Name = fmt.Sprintf("%s-%06x", config.Machine.Hostname, rand.N(1<<24))
 	}
 	if config.Log == nil {
 		config.Log = func(string, ...any) {}
