@@ -32,7 +32,9 @@ if [ ! -e "$dir/ready" ]; then
 		github.com/xuri/excelize/v2@v2.11.1 github.com/miekg/dns@v1.1.73 github.com/boombuler/barcode@v1.1.0 \
 		github.com/mmcdole/gofeed@v1.4.2 github.com/jung-kurt/gofpdf@v1.16.2 \
 		github.com/google/go-jsonnet@v0.22.0 github.com/JohannesKaufmann/html-to-markdown/v2@v2.5.2 \
-		github.com/sergi/go-diff@v1.4.0 github.com/graphql-go/graphql@v0.8.1 github.com/tidwall/buntdb@v1.3.0
+		github.com/sergi/go-diff@v1.4.0 github.com/graphql-go/graphql@v0.8.1 github.com/tidwall/buntdb@v1.3.0 \
+		github.com/dominikbraun/graph@v0.23.0 github.com/emicklei/proto@v1.14.3 \
+		github.com/yuin/gopher-lua@v1.1.2 github.com/wcharczuk/go-chart/v2@v2.1.2
 	go build -mod=mod -o "$dir/bin/" ./...
 	awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) { if (i) printf ",\n"
 		printf "{\"id\":%d,\"buyer\":\"buyer %d\",\"lines\":[", i, i % 997

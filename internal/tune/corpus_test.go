@@ -68,6 +68,12 @@ var corpus = []corpusProgram{
 		Command: `exec $D/bin/catalogue 127.0.0.1:18509`, URL: "http://127.0.0.1:18509/books", Rate: "0", Objective: Throughput},
 	{Name: "bookings", Pod: true, What: "buntdb: bookings written and read for 400 ms", Command: `exec $D/bin/bookings`,
 		Objective: "max:bookings"},
+	{Name: "roads", Pod: true, What: "dominikbraun/graph: shortest ways and spanning trees in eight networks of roads", Command: `exec $D/bin/roads`},
+	{Name: "interfaces", Pod: true, What: "emicklei/proto: 120 files of definitions read, the last 20 kept", Command: `exec $D/bin/interfaces`},
+	{Name: "discounts", Pod: true, What: "gopher-lua: a server that runs a script for each request", Command: `exec $D/bin/discounts 127.0.0.1:18510`,
+		URL: "http://127.0.0.1:18510/discounts"},
+	{Name: "charts", Pod: true, What: "go-chart: a server that draws a chart as SVG", Command: `exec $D/bin/charts 127.0.0.1:18511`,
+		URL: "http://127.0.0.1:18511/chart"},
 }
 
 // corpusConfig says how to tune a program of the corpus.
