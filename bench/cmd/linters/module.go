@@ -129,8 +129,8 @@ func (m *module) names(f finding, s site) bool {
 		m.function(f.file, f.line) == m.function(s.File, s.Line)
 }
 
-// function is the line in which the function around a line begins, counted from 0, or -1. A function begins at the start
-// of a line, as gofmt has it.
+// function is the line in which the function around a line begins, counted from 0, or -1. A function begins at the
+// start of a line, as gofmt has it.
 func (m *module) function(file string, line int) int {
 	for i := min(line, len(m.files[file])) - 1; i >= 0; i-- {
 		if strings.HasPrefix(m.files[file][i], "func ") {
