@@ -73,7 +73,7 @@ var corpus = []corpusProgram{
 	{Name: "discounts", Pod: true, What: "gopher-lua: a server that runs a script for each request", Command: `exec $D/bin/discounts 127.0.0.1:18510`,
 		URL: "http://127.0.0.1:18510/discounts"},
 	{Name: "charts", Pod: true, What: "go-chart: a server that draws a chart as SVG", Command: `exec $D/bin/charts 127.0.0.1:18511`,
-		URL: "http://127.0.0.1:18511/chart"},
+		URL: "http://127.0.0.1:18511/chart", Rate: "40"},
 }
 
 // corpusConfig says how to tune a program of the corpus.
