@@ -370,6 +370,8 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 		a.Sites = slices.DeleteFunc(a.Sites, func(e Explained) bool { return e.totals.Objects == 0 && e.totals.Bytes == 0 })
 	}
 	a.Explained, a.Open, a.Measured = known.of(all), open.of(all), seen.of(all)
+	const least = 0.0005 // of bytes or objects: a profile has too few samples of less to tell how many there are
+	a.Sites = slices.DeleteFunc(a.Sites, func(e Explained) bool { return e.Share.weight() < least })
 	slices.SortStableFunc(a.Sites, func(p, q Explained) int {
 		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File),
 			cmp.Compare(p.Line, q.Line), cmp.Compare(p.Callee, q.Callee), cmp.Compare(p.What, q.What))
