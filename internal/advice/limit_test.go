@@ -19,7 +19,10 @@ func Last() []int { return make([]int, 99) }
 `,
 	"m_test.go": `package m
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 var list []int
 
@@ -34,7 +37,7 @@ func BenchmarkHangs(b *testing.B) {
 		for range 5000 {
 			list = Hangs()
 		}
-		select {}
+		time.Sleep(time.Hour)
 	}
 }
 
@@ -46,27 +49,48 @@ func BenchmarkLast(b *testing.B) {
 `,
 }
 
+// given is the budget for a module: a time, and more on a machine that takes long to build it.
+func given(t *testing.T, c *Config, budget time.Duration) {
+	t.Helper()
+	began := time.Now()
+	r := &profiling{Config: *c, dir: t.TempDir()}
+	pkgs, err := command{dir: c.Dir}.benchPackages(t.Context(), c.Patterns)
+	if err != nil || len(pkgs) != 1 {
+		t.Fatal(len(pkgs), err)
+	}
+	if _, err = r.build(t.Context(), pkgs[0]); err != nil {
+		t.Fatal(err)
+	}
+	c.Limit = Limit{Budget: budget + 8*time.Since(began), Began: time.Now()}
+}
+
+// holds fails a test unless a text says that something was given some time, and a quarter of the budget at most:
+// half of what is left of a half. How late this machine ends it, and which time that takes, is not the budget's.
+func (l Limit) holds(t *testing.T, text, what string) {
+	t.Helper()
+	_, after, found := strings.Cut(text, what)
+	word, _, _ := strings.Cut(after, ":")
+	if took, err := time.ParseDuration(word); !found || err != nil || took > l.Budget/4 {
+		t.Errorf("of %v, want at most a quarter: %s", l.Budget, text)
+	}
+}
+
 // What a command starts ends with its budget, and what was measured until then counts.
 func TestBudget(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds, and waits for the end of a budget")
 	}
-	dir := tree(t, hanging)
-	c := Config{Dir: dir, Patterns: []string{"."}, Try: true, Measure: Measuring{Bench: ".", Progress: func(string) {}},
-		Limit: Limit{Budget: 12 * time.Second, Began: time.Now()}}
+	c := Config{Dir: tree(t, hanging), Patterns: []string{"."}, Try: true,
+		Measure: Measuring{Bench: ".", Progress: func(string) {}}}
+	given(t, &c, 12*time.Second)
 	var err error
 	if c.Profiles, c.LeftOut, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(c.Began); took > c.Budget/2+time.Second {
-		t.Errorf("half of %v took %v", c.Budget, took)
-	}
+	c.holds(t, strings.Join(c.LeftOut, "\n"), "BenchmarkHangs of example.org/m had not ended after ")
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if took := time.Since(c.Began); took > c.Budget+time.Second {
-		t.Errorf("%v took %v", c.Budget, took)
 	}
 	by := map[string]bool{}
 	for _, s := range r.Evidence.Account.Sites {
@@ -75,26 +99,27 @@ func TestBudget(t *testing.T) {
 	if !by["m.First"] || !by["m.Hangs"] || !by["m.Last"] {
 		t.Errorf("explained: %v", by)
 	}
-	notes := strings.Join(r.Evidence.Notes, "\n")
-	if !strings.Contains(notes, "BenchmarkHangs of example.org/m had not ended after ") {
+	notes, cut := strings.Join(r.Evidence.Notes, "\n"), "the time for it ended before all benchmarks ran; give more"
+	if c.Budget/4 > measuredWithin { // that ends it first
+		cut = "what was seen within 12s of BenchmarkHangs counts"
+	}
+	if !strings.Contains(notes, "not all lifetimes were measured: "+cut) || !strings.Contains(notes, c.LeftOut[0]) {
 		t.Errorf("no word of what was cut:\n%s", notes)
 	}
 }
 
 // A TestMain that waits is no benchmark: the error says so.
 func TestBudgetNothing(t *testing.T) {
-	dir := tree(t, map[string]string{
+	c := Config{Dir: tree(t, map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
 		"m_test.go": "package m_test\n\nimport \"testing\"\n\nfunc TestMain(*testing.M) { select {} }\n\n" +
 			"func BenchmarkNone(*testing.B) {}\n",
 		"m.go": "package m\n",
-	})
-	c := Config{Dir: dir, Limit: Limit{Budget: 6 * time.Second, Began: time.Now()}}
+	})}
+	given(t, &c, 6*time.Second)
 	_, _, err := Profile(t.Context(), c, ".", t.TempDir(), func(string) {})
-	if err == nil || !strings.Contains(err.Error(), "as if its TestMain waited: give more with --budget") {
-		t.Errorf("error %v", err)
+	if err == nil || !strings.Contains(err.Error(), ", as if its TestMain waited: give more with --budget") {
+		t.Fatalf("error %v", err)
 	}
-	if took := time.Since(c.Began); took > c.Budget {
-		t.Errorf("%v took %v", c.Budget, took)
-	}
+	c.holds(t, strings.ReplaceAll(err.Error(), ",", ":"), "no benchmark had begun after ")
 }

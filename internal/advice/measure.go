@@ -232,12 +232,13 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 				failed = fmt.Errorf("%s%s: %w", name, sub, err)
 			}
 		}
-		if within.Err() != nil {
-			m.late = append(m.late, fmt.Sprint(limit, " of ", name))
-		}
+		late := within.Err() != nil
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if late {
+			m.late = append(m.late, fmt.Sprint(limit, " of ", name))
 		}
 	}
 	return failed
