@@ -71,7 +71,7 @@ func (a *app) publish(m *session.Measured, asJSON bool) error {
 			break
 		}
 	}
-	return fmt.Errorf("run %d: %s failed%s; the report lists all", m.Meta.RunID, text.Plural(m.Failed, "cell"), first)
+	return fmt.Errorf("run %d: %s failed%s; the report lists all", m.Meta.ID, text.Plural(m.Failed, "cell"), first)
 }
 
 func (a *app) printMeasured(m *session.Measured, asJSON bool) error {
@@ -88,7 +88,7 @@ func (a *app) printMeasured(m *session.Measured, asJSON bool) error {
 	if m.Unpaged != nil {
 		report = ""
 	}
-	_, err := fmt.Fprintf(a.Out, "\n%sall of it  isobar lab show %d\n", report, m.Meta.RunID)
+	_, err := fmt.Fprintf(a.Out, "\n%sall of it  isobar lab show %d\n", report, m.Meta.ID)
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/page"
-	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Run is what the page of a run shows, with its cells.
@@ -26,7 +25,7 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	if err != nil {
 		return Run{}, nil, err
 	}
-	r := Run{Run: page.Run{Meta: MetaOf(run)}, Plan: plan, Failed: make(map[int]bool, len(records))}
+	r := Run{Run: page.Run{Meta: run}, Plan: plan, Failed: make(map[int]bool, len(records))}
 	if answer, err := s.Answer(id); err != nil {
 		return Run{}, nil, err
 	} else if len(answer) > 0 {
@@ -38,13 +37,4 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 		r.Failed[rec.Cell.Index] = rec.Err != nil
 	}
 	return r, analysis, nil
-}
-
-// MetaOf returns what a report says about the run itself.
-func MetaOf(run store.Run) text.Meta {
-	return text.Meta{
-		RunID: run.ID, Title: run.Name, Created: run.Created, Args: run.Args, Version: run.Version,
-		Machine: run.Machine, Seed: run.Seed, Repeat: run.Repeat(),
-		Finished: run.Finished, Total: run.Total, Failed: run.Failed,
-	}
 }

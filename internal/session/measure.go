@@ -12,7 +12,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Measurement is a run to measure.
@@ -31,7 +30,7 @@ type Measured struct {
 	Failed   int // cells that failed this time
 	Page     string
 	Unpaged  error // why there is no page, nil if there is
-	Meta     text.Meta
+	Meta     cell.Run
 	Analysis *stat.Analysis
 }
 

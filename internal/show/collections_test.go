@@ -11,7 +11,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
-	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // program is a group of runs of a program, each with n collections.
@@ -90,7 +89,7 @@ func TestCollectionsOfReport(t *testing.T) {
 func TestCollectionsOfCell(t *testing.T) {
 	render := func(rec *cell.Record, v page.View) string {
 		t.Helper()
-		shown, err := page.NewCell(text.Meta{RunID: 4}, rec, v)
+		shown, err := page.NewCell(cell.Run{ID: 4}, rec, v)
 		if err != nil {
 			t.Fatal(err)
 		}

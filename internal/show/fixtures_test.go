@@ -11,16 +11,15 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
-	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/latency"
 )
 
-func fixtureMeta() text.Meta {
-	return text.Meta{
-		RunID: 3, Title: "golden", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Args: []string{"lab", "run"},
+func fixtureMeta() cell.Run {
+	return cell.Run{
+		ID: 3, Name: "golden", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Args: []string{"lab", "run"},
 		Version: "v1.2.3",
 		Machine: cell.Machine{OS: "linux", Arch: "amd64", CPU: "A CPU", CPUs: 2, MemoryBytes: 8 << 30, GoVersion: "go1.26.8"},
-		Seed:    1<<64 - 1, Repeat: "isobar lab run --seed 18446744073709551615", Finished: 30, Total: 32, Failed: 1,
+		Seed:    1<<64 - 1, Finished: 30, Total: 32, Failed: 1,
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/plot"
-	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 func TestForecast(t *testing.T) {
@@ -35,10 +34,10 @@ func TestForecast(t *testing.T) {
 		{Name: "fastest, <i>", Setting: "GOGC=400", Key: "other", Bytes: 120 << 20, CPU: 1.7},
 	}
 	var with, without, roomy bytes.Buffer
-	if err := page.Write(&with, page.Run{Meta: text.Meta{Title: "tune"}, Search: plot.Search{Forecasts: forecasts, Named: named}}, a); err != nil {
+	if err := page.Write(&with, page.Run{Meta: cell.Run{Name: "tune"}, Search: plot.Search{Forecasts: forecasts, Named: named}}, a); err != nil {
 		t.Fatal(err)
 	}
-	if err := page.Write(&without, page.Run{Meta: text.Meta{Title: "tune"}}, a); err != nil {
+	if err := page.Write(&without, page.Run{Meta: cell.Run{Name: "tune"}}, a); err != nil {
 		t.Fatal(err)
 	}
 	for i := range forecasts { // as tune chooses limits
@@ -46,7 +45,7 @@ func TestForecast(t *testing.T) {
 			f.GC.Percent = 800
 		}
 	}
-	if err := page.Write(&roomy, page.Run{Meta: text.Meta{Title: "tune"}, Search: plot.Search{Forecasts: forecasts}}, a); err != nil {
+	if err := page.Write(&roomy, page.Run{Meta: cell.Run{Name: "tune"}, Search: plot.Search{Forecasts: forecasts}}, a); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(roomy.String(), `class="curve s6 dashed" d="M`); n != 1 || !strings.Contains(roomy.String(), "by GOMEMLIMIT, GOGC 800") {

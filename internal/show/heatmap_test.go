@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/plot"
@@ -14,7 +15,7 @@ import (
 
 func TestHeatMap(t *testing.T) {
 	var shown bytes.Buffer
-	if err := page.Write(&shown, page.Run{Meta: text.Meta{Title: "scaling"}}, scalingStudy(t, []string{"1", "2", "16"}, []string{"default", "off", "400"})); err != nil {
+	if err := page.Write(&shown, page.Run{Meta: cell.Run{Name: "scaling"}}, scalingStudy(t, []string{"1", "2", "16"}, []string{"default", "off", "400"})); err != nil {
 		t.Fatal(err)
 	}
 	got := shown.String()

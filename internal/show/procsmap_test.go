@@ -21,7 +21,7 @@ func TestProcsMapOfPage(t *testing.T) {
 	m := &plot.ProcsMap{Figures: []plot.MapFigure{{Metric: cell.WallTime}}, Hint: "More with:", Command: "isobar tune --gomaxprocs 2 -- 'a b'"}
 	m.Forecasts = []plot.Forecast{{GC: cell.DefaultGC, Procs: 1, Wall: [3]float64{1, 1, 1}}}
 	var shown bytes.Buffer
-	if err := page.Write(&shown, page.Run{Meta: text.Meta{Title: "tune"}, Procs: m}, a); err != nil {
+	if err := page.Write(&shown, page.Run{Meta: cell.Run{Name: "tune"}, Procs: m}, a); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"GC setting × GOMAXPROCS", "predicted", "More with: <code>isobar tune --gomaxprocs 2 -- &#39;a b&#39;</code>", "90 % intervals"} {

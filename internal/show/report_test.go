@@ -20,22 +20,22 @@ import (
 )
 
 // forms are all ways to write an analysis.
-var forms = map[string]func(io.Writer, text.Meta, *stat.Analysis) error{
-	"text.golden": func(w io.Writer, m text.Meta, a *stat.Analysis) error {
+var forms = map[string]func(io.Writer, cell.Run, *stat.Analysis) error{
+	"text.golden": func(w io.Writer, m cell.Run, a *stat.Analysis) error {
 		return text.Report(w, m, a, text.Style{Width: 100})
 	},
-	"colour.golden": func(w io.Writer, m text.Meta, a *stat.Analysis) error {
+	"colour.golden": func(w io.Writer, m cell.Run, a *stat.Analysis) error {
 		return text.Report(w, m, a, text.Style{Width: 60, Color: true})
 	},
-	"summary.golden": func(w io.Writer, m text.Meta, a *stat.Analysis) error {
+	"summary.golden": func(w io.Writer, m cell.Run, a *stat.Analysis) error {
 		return text.Summary(w, m, a, text.Style{Width: 80})
 	},
 	"json.golden": text.JSON,
-	"html.golden": func(w io.Writer, m text.Meta, a *stat.Analysis) error { return page.Write(w, page.Run{Meta: m}, a) },
-	"compare.golden": func(w io.Writer, _ text.Meta, a *stat.Analysis) error {
+	"html.golden": func(w io.Writer, m cell.Run, a *stat.Analysis) error { return page.Write(w, page.Run{Meta: m}, a) },
+	"compare.golden": func(w io.Writer, _ cell.Run, a *stat.Analysis) error {
 		return text.Comparisons(w, "run 4 against run 3", a.Comparisons, text.Style{Width: 100})
 	},
-	"compare.json.golden": func(w io.Writer, _ text.Meta, a *stat.Analysis) error { return text.ComparisonsJSON(w, a.Comparisons) },
+	"compare.json.golden": func(w io.Writer, _ cell.Run, a *stat.Analysis) error { return text.ComparisonsJSON(w, a.Comparisons) },
 }
 
 func TestGolden(t *testing.T) {
@@ -84,7 +84,7 @@ func TestOdd(t *testing.T) {
 		for form, write := range forms {
 			t.Run(name+"/"+form, func(t *testing.T) {
 				var buf bytes.Buffer
-				if err := write(&buf, text.Meta{}, a); err != nil {
+				if err := write(&buf, cell.Run{}, a); err != nil {
 					t.Fatal(err)
 				}
 				if strings.Contains(form, "json") && !json.Valid(buf.Bytes()) {
@@ -194,7 +194,7 @@ func TestMissingCellsAreSaidOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var terminal, html bytes.Buffer
-	if err := errors.Join(text.Report(&terminal, text.Meta{}, a, text.Style{}), page.Write(&html, page.Run{}, a)); err != nil {
+	if err := errors.Join(text.Report(&terminal, cell.Run{}, a, text.Style{}), page.Write(&html, page.Run{}, a)); err != nil {
 		t.Fatal(err)
 	}
 	for name, out := range map[string]string{"terminal": terminal.String(), "page": html.String()} {

@@ -86,9 +86,9 @@ func appendTo(path, kind string, records int, finish int64) error {
 		return err
 	}
 	defer s.Close()
-	m, id, have := made.meta, finish, 0
+	m, id, have := made.meta.Meta, finish, 0
 	if finish == 0 {
-		id, err = s.CreateRun(store.Run{Name: m.Title, Created: m.Created, Args: m.Args, Version: m.Version,
+		id, err = s.CreateRun(store.Run{Name: m.Name, Created: m.Created, Args: m.Args, Version: m.Version,
 			Machine: m.Machine, Seed: m.Seed}, made.cells)
 	} else {
 		var run store.Run
@@ -143,12 +143,12 @@ func build(kind string) (page.Run, *stat.Analysis, error) {
 	}
 	for _, rec := range s.records {
 		if rec.Err == nil {
-			s.meta.Finished++
+			s.meta.Meta.Finished++
 		} else {
-			s.meta.Failed++
+			s.meta.Meta.Failed++
 		}
 	}
-	s.meta.Total = len(s.cells)
+	s.meta.Meta.Total = len(s.cells)
 	return s.meta, analysis, nil
 }
 

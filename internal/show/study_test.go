@@ -10,7 +10,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/plot"
-	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A sampleRun is a plan with its records.
@@ -34,10 +33,10 @@ var kinds = map[string]func() *sampleRun{
 func kindNames() string { return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ") }
 
 func meta(title string) page.Run {
-	return page.Run{Meta: text.Meta{
-		RunID: 7, Title: title, Created: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Args: []string{"lab"},
+	return page.Run{Meta: cell.Run{
+		ID: 7, Name: title, Created: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Args: []string{"lab"},
 		Version: "v0.1.0",
-		Seed:    20260314, Repeat: "isobar lab --seed 20260314",
+		Seed:    20260314,
 		Machine: cell.Machine{
 			Hostname: "5f1d7a84e2c0", OS: "linux", Arch: "amd64", Kernel: "6.1.0-18-amd64", CPU: "AMD EPYC 7B13", CPUs: 2,
 			MemoryBytes: 8324423680, Cgroup: "v2", Virtual: "kvm", HugePages: "madvise", Clocksource: "tsc",
@@ -141,12 +140,12 @@ func briefly(blocks int) *sampleRun {
 // third.
 func onMachines() *sampleRun {
 	s := briefly(12)
-	s.meta.Title = "three strategies on three machines"
+	s.meta.Meta.Name = "three strategies on three machines"
 	names := []string{"east-1", "east-2", "west-1"}
 	cpus := []string{"AMD EPYC 7B13", "AMD EPYC 7B13", "Intel Xeon Platinum 8481C"}
 	for _, rec := range s.records {
 		on := rec.Cell.Block % 3
-		m := s.meta.Machine
+		m := s.meta.Meta.Machine
 		m.Hostname, m.CPU, m.CPUs = "9c"+names[on], cpus[on], []int{2, 2, 8}[on]
 		rec.Origin = &cell.Origin{Machine: m, Worker: names[on], Attempt: names[on]}
 		factor := []float64{1, 1.02, 2.6}[on]
@@ -190,8 +189,8 @@ const attack = `<script>document.title="owned"</script><img src=x onerror="docum
 // message might go, with values that are huge, infinite or not numbers.
 func hostile() *sampleRun {
 	s := &sampleRun{meta: meta("hostile " + attack)}
-	s.meta.Repeat, s.meta.Version, s.meta.Args = "isobar lab run exec -- "+attack, attack, []string{attack}
-	s.meta.Machine.CPU = attack
+	s.meta.Meta.Version, s.meta.Meta.Args = attack, []string{"lab", "run", "exec", "--", attack}
+	s.meta.Meta.Machine.CPU = attack
 	m := model{opNs: 5e17, tail: 3, heap: 8e17, cycles: 5, share: 0.5}
 	for _, gc := range modes {
 		s.add(cell.Config{Workload: "exec", Params: map[string]string{attack: strings.Repeat("long", 200) + attack},

@@ -295,7 +295,7 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 		f.Report = &page.Page{Sheet: page.Sheet{Name: text.Clean(cell.Readable(c.Key()))}}
 		return f, nil
 	}
-	f.Report, err = page.NewCell(session.MetaOf(run), rec, v)
+	f.Report, err = page.NewCell(run, rec, v)
 	return f, err
 }
 
@@ -320,7 +320,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 			[]string{"isobar lab list", "isobar lab compare A B"}}
 		return f, nil
 	}
-	var metas [2]text.Meta
+	var metas [2]store.Run
 	var sides [2]*stat.Analysis
 	for i, id := range []string{body.A, body.B} {
 		from, run, err := s.find(id)
@@ -338,7 +338,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 	f.Title = f.Report.Name
 	swapped := url.Values{"a": {body.B}, "b": {body.A}}
 	body.Links = []link{units(r, v), {"Swap A and B", "/compare?" + swapped.Encode()},
-		{metas[0].Title + " (A)", fmt.Sprintf("/run/%d", metas[0].RunID)},
-		{metas[1].Title + " (B)", fmt.Sprintf("/run/%d", metas[1].RunID)}}
+		{metas[0].Name + " (A)", fmt.Sprintf("/run/%d", metas[0].ID)},
+		{metas[1].Name + " (B)", fmt.Sprintf("/run/%d", metas[1].ID)}}
 	return f, nil
 }

@@ -72,7 +72,7 @@ func (s *Server) load(from *store.Store, id int64) (session.Run, *stat.Analysis,
 	}
 	s.mu.Lock()
 	for _, l := range s.loaded {
-		if l.from == from && l.run.Meta.RunID == id && l.records == now.Finished+now.Failed &&
+		if l.from == from && l.run.Meta.ID == id && l.records == now.Finished+now.Failed &&
 			l.answer == len(answer) {
 			s.mu.Unlock()
 			return l.run, l.analysis, nil
@@ -87,7 +87,7 @@ func (s *Server) load(from *store.Store, id int64) (session.Run, *stat.Analysis,
 	defer s.mu.Unlock()
 	kept := []loaded{{from, len(run.Failed), len(answer), run, analysis}}
 	for _, l := range s.loaded {
-		if l.from == from && l.run.Meta.RunID != id && len(kept) < keepLoaded {
+		if l.from == from && l.run.Meta.ID != id && len(kept) < keepLoaded {
 			kept = append(kept, l)
 		}
 	}

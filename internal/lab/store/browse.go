@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -102,47 +100,4 @@ func readCellSamples(tx *sql.Tx, run int64, rec *cell.Record) error {
 		rec.Set(metric, value)
 		return nil
 	}, selectCellSamples, run, rec.Cell.Index)
-}
-
-// Status says in a word or two how far the run has come.
-func (r Run) Status() string {
-	switch {
-	case r.Imported:
-		return "imported"
-	case r.Finished+r.Failed < r.Total:
-		return "unfinished"
-	case r.Failed > 0:
-		return fmt.Sprintf("%d failed", r.Failed)
-	}
-	return "complete"
-}
-
-// Repeat is the command line that measures the run's plan again; "" for an
-// imported run.
-func (r Run) Repeat() string {
-	if r.Imported {
-		return ""
-	}
-	words := []string{"isobar"}
-	seeded := false
-	for _, arg := range r.Args {
-		seeded = seeded || arg == "--seed" || strings.HasPrefix(arg, "--seed=")
-		if arg == "--" && !seeded {
-			words, seeded = append(words, "--seed", strconv.FormatUint(r.Seed, 10)), true
-		}
-		words = append(words, quote(arg))
-	}
-	if !seeded {
-		words = append(words, "--seed", strconv.FormatUint(r.Seed, 10))
-	}
-	return strings.Join(words, " ")
-}
-
-// quote makes s one word for a POSIX shell.
-func quote(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,/:@%"
-	if s != "" && strings.Trim(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -13,21 +13,7 @@ import (
 )
 
 // A Run is one plan and its results so far.
-type Run struct {
-	// ID comes from CreateRun, starts at 1 and is never reused.
-	ID      int64
-	Name    string
-	Created time.Time
-	Args    []string // the command line, without the program's name
-	Version string   // of isobar
-	Machine cell.Machine
-	Seed    uint64
-	// Imported marks results that were not measured by isobar.
-	Imported bool
-	// Total is the number of planned cells; Finished and Failed are those with a
-	// record. CreateRun ignores all three, which are derived.
-	Total, Finished, Failed int
-}
+type Run = cell.Run
 
 // CreateRun stores a run with its whole plan and returns its ID. The Index of
 // the cells must be 0, 1, 2 and so on.

@@ -15,13 +15,13 @@ import (
 
 // NewCell returns the page of one record of a run. It fails if the record's
 // histograms are damaged.
-func NewCell(m text.Meta, rec *cell.Record, v View) (*Page, error) {
+func NewCell(m cell.Run, rec *cell.Record, v View) (*Page, error) {
 	a, err := stat.Analyze([]cell.Cell{rec.Cell}, []*cell.Record{rec})
 	if err != nil {
 		return nil, fmt.Errorf("report: cell %d: %w", rec.Cell.Index, err)
 	}
 	p := &Page{
-		Sheet: Sheet{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(m.Name(), "Isobar ")),
+		Sheet: Sheet{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(text.RunName(m), "Isobar ")),
 			Facts: append(cellFacts(rec), originFacts(rec)...), Noise: text.NoiseLine(a), Version: text.Clean(m.Version)},
 		Output: cleanLines(rec.Stderr)}
 	for _, w := range rec.Warnings {

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/plot"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -10,8 +11,8 @@ import (
 
 // NewComparison returns the page that compares run b with run a. onlyA and
 // onlyB are the keys of configurations that only one of the runs has.
-func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB []string, v View) *Page {
-	p := &Page{Sheet: Sheet{Name: fmt.Sprintf("Run %d against run %d", b.RunID, a.RunID)},
+func NewComparison(a, b cell.Run, comparisons []stat.Comparison, onlyA, onlyB []string, v View) *Page {
+	p := &Page{Sheet: Sheet{Name: fmt.Sprintf("Run %d against run %d", b.ID, a.ID)},
 		Verdicts: text.VerdictCounts(comparisons)}
 	p.List(true, "verdicts", "Verdicts")
 	if p.Verdicts == "" {
@@ -19,12 +20,13 @@ func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB [
 	}
 	for _, side := range []struct {
 		name string
-		m    text.Meta
+		m    cell.Run
 		only []string
 	}{{"A", a, onlyA}, {"B", b, onlyB}} {
-		p.Facts = append(p.Facts, Fact{side.name, fmt.Sprintf("%s, %s, %s", side.m.Name(), side.m.When(), side.m.Progress())})
+		p.Facts = append(p.Facts, Fact{side.name, fmt.Sprintf("%s, %s, %s", text.RunName(side.m), text.RunWhen(side.m),
+			text.RunProgress(side.m))})
 		for _, key := range side.only {
-			p.OnlyIn = append(p.OnlyIn, Fact{fmt.Sprintf("Only in run %d", side.m.RunID), text.Clean(key)})
+			p.OnlyIn = append(p.OnlyIn, Fact{fmt.Sprintf("Only in run %d", side.m.ID), text.Clean(key)})
 		}
 	}
 	if (a.Machine.Hostname == "") != (b.Machine.Hostname == "") {

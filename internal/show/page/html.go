@@ -144,8 +144,8 @@ func sectionOf(s *text.Section, id string) section {
 	return h
 }
 
-func facts(m text.Meta, machines []*stat.Machine) []Fact {
-	facts := []Fact{{"Measured", m.When()}, {"Cells", m.Progress()}}
+func facts(m cell.Run, machines []*stat.Machine) []Fact {
+	facts := []Fact{{"Measured", text.RunWhen(m)}, {"Cells", text.RunProgress(m)}}
 	if machines == nil {
 		return present(append(facts, Fact{"Machine", text.MachineLine(m.Machine)}))
 	}

@@ -13,6 +13,7 @@ package page
 import (
 	"time"
 
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/plot"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -66,7 +67,7 @@ type View struct {
 
 // A Run is what the page of a run shows.
 type Run struct {
-	text.Meta
+	Meta cell.Run
 	// Search, Files and Pods are what a tuned run answers beside the findings: CPU
 	// time against memory, the files that put the answer into force, and a table of
 	// the pods that were tried, nil if none was.
@@ -106,8 +107,8 @@ func answerOf(r Run, sections []*text.Section) *answer {
 func New(r Run, a *stat.Analysis, v View) *Page {
 	m := text.Measured(r.Meta, a)
 	p := &Page{
-		Sheet: Sheet{Name: m.Name(), Facts: facts(m, text.Several(a)), Noise: text.NoiseLine(a),
-			Repeat: text.Clean(m.Repeat), Version: text.Clean(m.Version)},
+		Sheet: Sheet{Name: text.RunName(m), Facts: facts(m, text.Several(a)), Noise: text.NoiseLine(a),
+			Repeat: text.Clean(m.Repeat()), Version: text.Clean(m.Version)},
 		Fingerprint: fingerprint(m.Machine), MachineNotes: text.CleanAll(m.Machine.Warnings),
 		Findings: text.CleanAll(a.Findings),
 	}

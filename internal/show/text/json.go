@@ -133,14 +133,14 @@ func (n number) MarshalJSON() ([]byte, error) {
 }
 
 // JSON writes the analysis as a [Document].
-func JSON(w io.Writer, m Meta, a *stat.Analysis) error {
+func JSON(w io.Writer, m cell.Run, a *stat.Analysis) error {
 	m = Measured(m, a)
 	d := Document{
 		Schema: Schema,
 		Run: DocumentRun{
-			ID: m.RunID, Title: m.Title, Created: m.Created, Args: list(m.Args), Version: m.Version,
+			ID: m.ID, Title: m.Name, Created: m.Created, Args: list(m.Args), Version: m.Version,
 			Seed:   strconv.FormatUint(m.Seed, 10),
-			Repeat: m.Repeat, Total: m.Total, Finished: m.Finished, Failed: m.Failed, Missing: a.Missing,
+			Repeat: m.Repeat(), Total: m.Total, Finished: m.Finished, Failed: m.Failed, Missing: a.Missing,
 			Machine:  m.Machine,
 			Machines: Several(a),
 		},

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // Measured returns m with the machine that measured, if only one machine of a
 // fleet did.
-func Measured(m Meta, a *stat.Analysis) Meta {
+func Measured(m cell.Run, a *stat.Analysis) cell.Run {
 	if len(a.Machines) == 1 && len(a.Machines[0].Workers) > 0 {
 		m.Machine = a.Machines[0].Fingerprint
 	}

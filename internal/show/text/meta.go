@@ -21,25 +21,9 @@ package text
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
-
-// Meta describes the run that an analysis came from.
-type Meta struct {
-	RunID   int64
-	Title   string
-	Created time.Time
-	Args    []string
-	Version string // of the program that measured
-	Machine cell.Machine
-	Seed    uint64
-	// Repeat is the command that repeats the run; "" if there is none.
-	Repeat string
-	// Total counts the planned cells, Finished and Failed those with a record.
-	Finished, Total, Failed int
-}
 
 // Style says how to print to a terminal or a pipe.
 type Style struct {
@@ -54,33 +38,33 @@ func (s Style) width() int {
 	return s.Width
 }
 
-// Name is the name of the run in headings.
-func (m Meta) Name() string {
+// RunName is the name of the run in headings.
+func RunName(r cell.Run) string {
 	name := "Isobar run"
-	if m.RunID != 0 {
-		name = fmt.Sprintf("Isobar run %d", m.RunID)
+	if r.ID != 0 {
+		name = fmt.Sprintf("Isobar run %d", r.ID)
 	}
-	if m.Title != "" {
-		name += ": " + Clean(m.Title)
+	if r.Name != "" {
+		name += ": " + Clean(r.Name)
 	}
 	return name
 }
 
-// Progress says how much of the plan is done.
-func (m Meta) Progress() string {
-	s := fmt.Sprintf("%d of %d cells finished", m.Finished, m.Total)
-	if m.Failed > 0 {
-		s += fmt.Sprintf(", %d failed", m.Failed)
+// RunProgress says how much of the plan is done.
+func RunProgress(r cell.Run) string {
+	s := fmt.Sprintf("%d of %d cells finished", r.Finished, r.Total)
+	if r.Failed > 0 {
+		s += fmt.Sprintf(", %d failed", r.Failed)
 	}
 	return s
 }
 
-// When is the start of the run, "" if unknown.
-func (m Meta) When() string {
-	if m.Created.IsZero() {
+// RunWhen is the start of the run, "" if unknown.
+func RunWhen(r cell.Run) string {
+	if r.Created.IsZero() {
 		return ""
 	}
-	return m.Created.UTC().Format("2006-01-02 15:04 UTC")
+	return r.Created.UTC().Format("2006-01-02 15:04 UTC")
 }
 
 // MachineLine describes the machine in one line, leaving out what is unknown.

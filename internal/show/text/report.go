@@ -13,7 +13,7 @@ import (
 
 // Report prints the whole analysis as tables: for each workload its figures and
 // the comparison with the baseline, then warnings.
-func Report(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
+func Report(w io.Writer, m cell.Run, a *stat.Analysis, s Style) error {
 	p := &terminal{style: s}
 	p.header(Measured(m, a), Several(a))
 	p.findings(a.Findings, len(a.Findings))
@@ -32,10 +32,10 @@ func (p *terminal) flush(w io.Writer) error {
 	return nil
 }
 
-func (p *terminal) header(m Meta, machines []*stat.Machine) {
-	p.line(bold, "%s", m.Name())
+func (p *terminal) header(m cell.Run, machines []*stat.Machine) {
+	p.line(bold, "%s", RunName(m))
 	var parts []string
-	for _, s := range []string{m.When(), m.Progress(), fmt.Sprintf("seed %d", m.Seed), Clean(m.Version)} {
+	for _, s := range []string{RunWhen(m), RunProgress(m), fmt.Sprintf("seed %d", m.Seed), Clean(m.Version)} {
 		if s != "" {
 			parts = append(parts, s)
 		}
@@ -50,8 +50,8 @@ func (p *terminal) header(m Meta, machines []*stat.Machine) {
 	} else if line := MachineLine(m.Machine); line != "" {
 		p.paragraph("", line)
 	}
-	if m.Repeat != "" {
-		p.line(plainInk, "%s  %s", p.paint(dim, "repeat"), Clean(m.Repeat))
+	if m.Repeat() != "" {
+		p.line(plainInk, "%s  %s", p.paint(dim, "repeat"), Clean(m.Repeat()))
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 
 // Summary prints what a person wants to know after a run: the findings, the
 // headline figures, and the most common warnings.
-func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
+func Summary(w io.Writer, m cell.Run, a *stat.Analysis, s Style) error {
 	p := &terminal{style: s}
 	p.header(Measured(m, a), Several(a))
 	p.findings(a.Findings, summaryFindings)

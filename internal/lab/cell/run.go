@@ -1,0 +1,67 @@
+package cell
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Run is one plan and its results so far.
+type Run struct {
+	ID      int64 // of the store, from 1 and never reused; 0 outside of one
+	Name    string
+	Created time.Time
+	Args    []string // the command line, without the program's name
+	Version string   // of isobar
+	Machine Machine
+	Seed    uint64
+	// Imported marks results that were not measured by isobar.
+	Imported bool
+	// Total is the number of planned cells; Finished and Failed are those with a
+	// record. The store derives them.
+	Total, Finished, Failed int
+}
+
+// Status says in a word or two how far the run has come.
+func (r Run) Status() string {
+	switch {
+	case r.Imported:
+		return "imported"
+	case r.Finished+r.Failed < r.Total:
+		return "unfinished"
+	case r.Failed > 0:
+		return fmt.Sprintf("%d failed", r.Failed)
+	}
+	return "complete"
+}
+
+// Repeat is the command line that measures the run's plan again; "" for an
+// imported run.
+func (r Run) Repeat() string {
+	if r.Imported {
+		return ""
+	}
+	words := []string{"isobar"}
+	seeded := false
+	for _, arg := range r.Args {
+		seeded = seeded || arg == "--seed" || strings.HasPrefix(arg, "--seed=")
+		if arg == "--" && !seeded {
+			words, seeded = append(words, "--seed", strconv.FormatUint(r.Seed, 10)), true
+		}
+		words = append(words, quote(arg))
+	}
+	if !seeded {
+		words = append(words, "--seed", strconv.FormatUint(r.Seed, 10))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote makes s one word for a POSIX shell.
+func quote(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,/:@%"
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
