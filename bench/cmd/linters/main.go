@@ -36,6 +36,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/advice"
 )
 
 const (
@@ -118,6 +120,11 @@ func run(args []string, out io.Writer) error {
 	judged, err := readJudged(*judgements)
 	if err != nil {
 		return err
+	}
+	for _, dir := range []*string{modules, profiles} { // commands run in the modules
+		if *dir, err = filepath.Abs(*dir); err != nil {
+			return err
+		}
 	}
 	read, err := readModules(*modules, *reports, *profiles)
 	if err != nil {
@@ -263,12 +270,7 @@ var findingLine = regexp.MustCompile(`(?m)^(\S+\.go):(\d+)(?::\d+)?:? +(.+)$`)
 // parse reads what a tool printed.
 func (t tool) parse(text []byte) (found []finding, err error) {
 	if t.program == "isobar" {
-		var report struct {
-			Findings []struct {
-				File, Check, Message string
-				Line                 int
-			}
-		}
+		var report advice.Result
 		err = json.Unmarshal(text, &report)
 		for _, f := range report.Findings {
 			found = append(found, finding{file: f.File, line: f.Line, message: f.Check + ": " + f.Message})

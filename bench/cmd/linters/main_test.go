@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/advice"
 )
 
 func TestParse(t *testing.T) {
@@ -38,11 +40,11 @@ func parsed(source string) *module {
 
 func TestTable(t *testing.T) {
 	m := parsed("package a\n\nfunc f() {\n\tvar out []int\n\tout = append(out, 1)\n}\n\nfunc g() {\n}\n")
-	on := site{File: "a.go", Line: 5, What: "append(out, 1)"}
+	on := advice.Explained{File: "a.go", Line: 5, What: "append(out, 1)"}
 	on.Share.Bytes = 0.25
-	beside := site{File: "a.go", Line: 9, What: "new(int)"}
+	beside := advice.Explained{File: "a.go", Line: 9, What: "new(int)"}
 	beside.Share.Bytes = 0.5
-	m.sites = []site{on, beside}
+	m.sites = []advice.Explained{on, beside}
 	for _, c := range []struct {
 		f    finding
 		want bool

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/isobar-go/isobar/internal/advice"
 )
 
 // A module is one that the tools run on.
@@ -19,19 +21,9 @@ type module struct {
 	name, dir   string
 	lines       int
 	files       map[string][]string // the lines by name from dir, without tests and generated files
-	sites       []site
+	sites       []advice.Explained
 	total       float64 // bytes that were profiled
 	cpu, allocs string  // profiles; empty without benchmarks
-}
-
-// A site is an allocation site of a report.
-type site struct {
-	File  string `json:"file"`
-	Line  int    `json:"line"`
-	What  string `json:"what"`
-	Share struct {
-		Bytes float64 `json:"alloc_bytes"`
-	} `json:"share"`
 }
 
 func readModules(dir, reports, profiles string) (all []*module, err error) {
@@ -40,22 +32,17 @@ func readModules(dir, reports, profiles string) (all []*module, err error) {
 		return nil, fmt.Errorf("no modules in %q (%v)", dir, err)
 	}
 	for _, name := range names {
-		m := &module{name: filepath.Base(filepath.Dir(name)), files: map[string][]string{}}
-		m.dir, err = filepath.Abs(filepath.Dir(name))
-		if at, e := filepath.Abs(filepath.Join(profiles, m.name)); e == nil && exists(at+".allocs.pb.gz") {
-			m.cpu, m.allocs = at+".cpu.pb.gz", at+".allocs.pb.gz"
+		m := &module{name: filepath.Base(filepath.Dir(name)), dir: filepath.Dir(name), files: map[string][]string{}}
+		cpu, allocs := filepath.Join(profiles, m.name+".cpu.pb.gz"), filepath.Join(profiles, m.name+".allocs.pb.gz")
+		if _, err := os.Stat(allocs); err == nil {
+			m.cpu, m.allocs = cpu, allocs
 		}
-		if err := errors.Join(err, m.readFiles(), m.readReport(filepath.Join(reports, m.name+".json"))); err != nil {
+		if err := errors.Join(m.readFiles(), m.readReport(filepath.Join(reports, m.name+".json"))); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
 		all = append(all, m)
 	}
 	return all, nil
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
@@ -87,19 +74,11 @@ func (m *module) readReport(name string) error {
 	if err != nil {
 		return err
 	}
-	var report struct {
-		Evidence struct {
-			Total struct {
-				Bytes float64 `json:"alloc_bytes"`
-			} `json:"total"`
-			Account struct {
-				Sites []site `json:"sites"`
-			} `json:"account"`
-		} `json:"evidence"`
-	}
+	var report advice.Result
 	err = json.Unmarshal(data, &report)
-	m.total, m.sites = report.Evidence.Total.Bytes, report.Evidence.Account.Sites
-	m.sites = m.sites[:min(largest, len(m.sites))]
+	if e := report.Evidence; e != nil && e.Account != nil {
+		m.total, m.sites = float64(e.Total.Bytes), e.Account.Sites[:min(largest, len(e.Account.Sites))]
+	}
 	return err
 }
 
@@ -119,7 +98,7 @@ func (m *module) command(name string, args ...string) *exec.Cmd {
 }
 
 // names reports whether f is about s.
-func (m *module) names(f finding, s site) bool {
+func (m *module) names(f finding, s advice.Explained) bool {
 	if f.file != s.File || f.line == s.Line {
 		return f.file == s.File
 	}
