@@ -108,14 +108,32 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A TestMain that waits is no benchmark: the error says so.
-func TestBudgetNothing(t *testing.T) {
-	c := Config{Dir: tree(t, map[string]string{
+// waiting is a module whose TestMain does something and then waits.
+func waiting(t *testing.T, first string) Config {
+	return Config{Dir: tree(t, map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
-		"m_test.go": "package m_test\n\nimport \"testing\"\n\nfunc TestMain(*testing.M) { select {} }\n\n" +
+		"m_test.go": "package m_test\n\nimport \"testing\"\n\nfunc TestMain(m *testing.M) { " + first + "; select {} }\n\n" +
 			"func BenchmarkNone(*testing.B) {}\n",
 		"m.go": "package m\n",
 	})}
+}
+
+// The time may be over where no benchmark runs: between two, or after the last. What ended counts.
+func TestBudgetBetween(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds, and waits for the end of a budget")
+	}
+	c := waiting(t, "m.Run()")
+	given(t, &c, 6*time.Second)
+	profiles, leftOut, err := Profile(t.Context(), c, ".", t.TempDir(), func(string) {})
+	if err != nil || len(profiles) != 2 || len(leftOut) != 0 {
+		t.Errorf("%d profiles, left out %q, error %v; want those of CPU time and allocations", len(profiles), leftOut, err)
+	}
+}
+
+// A TestMain that waits is no benchmark: the error says so.
+func TestBudgetNothing(t *testing.T) {
+	c := waiting(t, "_ = m")
 	given(t, &c, 6*time.Second)
 	_, _, err := Profile(t.Context(), c, ".", t.TempDir(), func(string) {})
 	if err == nil || !strings.Contains(err.Error(), ", as if its TestMain waited: give more with --budget") {
