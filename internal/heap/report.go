@@ -22,30 +22,22 @@ const format = 1
 // A Report is what one reading of a heap found. It has names, counts and sizes,
 // and nothing of what the program keeps in its memory.
 type Report struct {
-	Format     int           `json:"isobar_heap"`
-	Target     string        `json:"target"`
-	Program    string        `json:"program"`
-	Go         string        `json:"go"`
-	Time       time.Time     `json:"time"`
-	Stop       time.Duration `json:"stop_ns"`
-	Forked     bool          `json:"forked,omitempty"` // Stop is for a fork, not for the copy
-	Copied     uint64        `json:"copied_bytes"`
-	Live       uint64        `json:"live_bytes"`
-	Objects    uint64        `json:"live_objects"`
-	Garbage    uint64        `json:"garbage_bytes"`
-	Untyped    uint64        `json:"untyped_bytes"`
-	Unused     uint64        `json:"unused_bytes"`              // of live ones
-	Duplicates uint64        `json:"duplicate_bytes,omitempty"` // of live ones: strings that others hold as well
-	Collector  Collector     `json:"collector"`
-	Forever    uint64        `json:"forever_bytes"` // of live ones: what only goroutines hold that wait for ever
-	ScanBytes  uint64        `json:"scan_bytes"`
-	Pointers   uint64        `json:"pointers"`
-	Spans      Spans         `json:"spans"`
-	Tree       *Node         `json:"tree"`
-	Types      []Type        `json:"types"`
-	Goroutines []Goroutines  `json:"goroutines"`
-	Ledger     *Ledger       `json:"ledger,omitempty"` // of a process
-	Warnings   []string      `json:"warnings,omitempty"`
+	Format  int           `json:"isobar_heap"`
+	Target  string        `json:"target"`
+	Program string        `json:"program"`
+	Go      string        `json:"go"`
+	Time    time.Time     `json:"time"`
+	Stop    time.Duration `json:"stop_ns"`
+	Forked  bool          `json:"forked,omitempty"` // Stop is for a fork, not for the copy
+	Copied  uint64        `json:"copied_bytes"`
+	graph.Totals
+	Collector  Collector    `json:"collector"`
+	Spans      Spans        `json:"spans"`
+	Tree       *Node        `json:"tree"`
+	Types      []Type       `json:"types"`
+	Goroutines []Goroutines `json:"goroutines"`
+	Ledger     *Ledger      `json:"ledger,omitempty"` // of a process
+	Warnings   []string     `json:"warnings,omitempty"`
 }
 
 // Spans is where the bytes of the heap's spans are.
@@ -83,10 +75,8 @@ func totals(im *image.Image) Spans {
 func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Report {
 	r := &Report{
 		Format: format, Target: name, Program: im.Program.Path, Go: im.Program.Go, Time: time.Now().UTC(),
-		Stop: im.Stop, Forked: im.Forked, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
-		Untyped: res.Untyped, Unused: res.Unused, Forever: res.Forever, Duplicates: res.Duplicates,
-		Collector: Collector(im.Collector), ScanBytes: res.ScanBytes,
-		Pointers: res.Pointers, Spans: spans, Tree: res.Root, Warnings: im.Warnings,
+		Stop: im.Stop, Forked: im.Forked, Copied: im.CopiedByte, Totals: res.Totals, Collector: Collector(im.Collector),
+		Spans: spans, Tree: res.Root, Warnings: im.Warnings,
 	}
 	for _, t := range res.Types {
 		r.Types = append(r.Types, *t)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/isobar-go/isobar/internal/heap/graph"
 )
 
 // sample is a report with a map of sessions of the given size in bytes.
@@ -26,9 +28,9 @@ func sample(sessions uint64) *Report {
 	other := &Node{Label: "main.other", Type: "[]uint8", Retained: 5000, Reached: 5000, Below: 1, Bytes: 5000, Objects: 1}
 	return &Report{
 		Format: format, Target: "process 1", Program: "/bin/x", Go: "go1.26.8", Time: time.Unix(1e9, 0).UTC(),
-		Live: sessions + 5000, Objects: 101, ScanBytes: 2000, Pointers: 100,
-		Tree:  &Node{Retained: sessions + 5000, Children: []*Node{root, other}},
-		Types: []Type{{Name: "main.Session", Bytes: sessions, Objects: 99}},
+		Totals: graph.Totals{Live: sessions + 5000, Objects: 101, ScanBytes: 2000, Pointers: 100},
+		Tree:   &Node{Retained: sessions + 5000, Children: []*Node{root, other}},
+		Types:  []Type{{Name: "main.Session", Bytes: sessions, Objects: 99}},
 	}
 }
 
@@ -74,7 +76,7 @@ func TestHoldersOfACache(t *testing.T) {
 		"map alone":    {node("main.m", "", 64*mb, 0, node("", "map[string]*main.Item", 64*mb, 260, element())), "main.m 64"},
 		"only the map": {node("main.cache", "", 4*mb, 0, table()), "main.cache.m 4"},
 	} {
-		r := &Report{Live: 100 * mb, Tree: node("", "", 100*mb, 0, tc.root)}
+		r := &Report{Totals: graph.Totals{Live: 100 * mb}, Tree: node("", "", 100*mb, 0, tc.root)}
 		var got []string
 		for _, h := range r.Holders(0.01) {
 			got = append(got, fmt.Sprint(h.Path, " ", h.Retained/mb))
@@ -90,7 +92,7 @@ func TestGoroutinesAreToEnd(t *testing.T) {
 	for label, want := range map[string]string{"goroutine main.leak.func1": "end the goroutines", "goroutine runtime.main": ""} {
 		frame := &Node{Label: " in main.f", Type: "unknown", Retained: 1000, Objects: 9}
 		root := &Node{Label: label, Retained: 1000, Children: []*Node{frame}}
-		r := &Report{Live: 1000, Tree: &Node{Retained: 1000, Children: []*Node{root}}}
+		r := &Report{Totals: graph.Totals{Live: 1000}, Tree: &Node{Retained: 1000, Children: []*Node{root}}}
 		all := r.Holders(0.01)
 		if len(all) != 1 || !strings.HasPrefix(all[0].Remedy, want) || want == "" && all[0].Remedy != "" {
 			t.Errorf("%s: %+v, want %q", label, all, want)

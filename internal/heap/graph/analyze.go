@@ -47,19 +47,23 @@ type Type struct {
 
 // A Result is what Analyze finds out.
 type Result struct {
-	Root      *Node // its children are the roots' nodes
-	Types     []*Type
-	Bytes     uint64 // live, in slots
-	Objects   uint64
-	ScanBytes uint64 // that a marking reads
-	Pointers  uint64 // that it follows
-	Garbage   uint64 // bytes of slots that hold objects which nothing reaches
-	Untyped   uint64 // live bytes of unknown type
-	Forever   uint64 // live bytes that only goroutines hold which wait for ever
-	// Goroutines has as many as the image.
-	Goroutines []Goroutine
-	Duplicates uint64 // live bytes of strings that others hold as well; 0 unless asked for
-	Unused     uint64 // live bytes that nothing uses: capacity, what slices and strings left, room of maps
+	Totals
+	Root       *Node // its children are the roots' nodes
+	Types      []*Type
+	Goroutines []Goroutine // as many as the image has
+}
+
+// Totals are sums over all objects, in bytes of slots.
+type Totals struct {
+	Live       uint64 `json:"live_bytes"`
+	Objects    uint64 `json:"live_objects"`
+	Garbage    uint64 `json:"garbage_bytes"`             // of what nothing reaches
+	Untyped    uint64 `json:"untyped_bytes"`             // of live ones, as are the next three: of unknown type
+	Unused     uint64 `json:"unused_bytes"`              // that nothing uses: see unused
+	Duplicates uint64 `json:"duplicate_bytes,omitempty"` // strings that others hold as well; 0 unless asked for
+	Forever    uint64 `json:"forever_bytes"`             // what only goroutines hold that wait for ever
+	ScanBytes  uint64 `json:"scan_bytes"`                // that a marking reads
+	Pointers   uint64 `json:"pointers"`                  // that it follows
 }
 
 // Analyze computes who holds what, and with strings which of them are there more
@@ -87,7 +91,7 @@ func (g *Graph) Analyze(ctx context.Context, strings bool) (*Result, error) {
 	}
 	a.graph = Digraph{}
 	a.retain(idom, preorder)
-	a.finish(a.res.Root, a.res.Bytes/leastShare)
+	a.finish(a.res.Root, a.res.Live/leastShare)
 	return a.res, nil
 }
 
@@ -351,7 +355,7 @@ func (a *analysis) own(v, slot uint32, elem uint64, noScan bool) {
 	}
 	n.Pointers += uint64(a.scan[v-a.first])
 	a.res.Pointers += uint64(a.scan[v-a.first])
-	a.res.Bytes += elem
+	a.res.Live += elem
 	a.res.Objects++
 	if state == unnamed {
 		a.res.Untyped += elem
