@@ -280,17 +280,10 @@ func (x *explainer) calls(at place) (calls []ssa.CallInstruction) {
 	if p == nil {
 		return nil
 	}
-	for _, fn := range p.Funcs {
-		for _, b := range fn.Blocks {
-			for _, i := range b.Instrs {
-				call, ok := i.(ssa.CallInstruction)
-				if !ok || p.Fset.Position(call.Pos()).Line != at.line || p.Fset.Position(call.Pos()).Filename != at.file {
-					continue
-				}
-				if _, builtin := call.Common().Value.(*ssa.Builtin); !builtin {
-					calls = append(calls, call)
-				}
-			}
+	for _, s := range p.At(at.file, at.line) {
+		call, ok := s.Instr.(ssa.CallInstruction)
+		if ok && s.Kind != life.Append && p.Fset.Position(call.Pos()).Line == at.line {
+			calls = append(calls, call)
 		}
 	}
 	return calls

@@ -59,8 +59,8 @@ func (m *mender) emptied(use *ast.Ident, stack []ast.Node, begin string) bool {
 			}
 		case *ast.IfStmt:
 			cond, _ := n.Cond.(*ast.BinaryExpr)
-			filled = filled || within(n.Body) && cond != nil && (cond.Op == token.GTR || cond.Op == token.NEQ) &&
-				m.text(cond.X) == "len("+use.Name+")" && m.text(cond.Y) == "0"
+			filled = filled || n.Pos() > v.Pos() && within(n.Body) && cond != nil && m.text(cond.Y) == "0" &&
+				(cond.Op == token.GTR || cond.Op == token.NEQ) && m.text(cond.X) == "len("+use.Name+")"
 		}
 	}
 	switch n := around.(type) {

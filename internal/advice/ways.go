@@ -45,48 +45,34 @@ func (p *prover) ways(e *Explained, first way, made int64) (all []way, proven bo
 	const most = 4
 	all = []way{first}
 	for len(all) <= most {
-		next, left := p.next(e, all, made)
-		if left == onStack {
+		next, stays := p.next(e, all, made)
+		if stays {
 			break
 		}
-		if left == unasked || slices.ContainsFunc(all, func(w way) bool { return w.at == next.at }) {
+		if next.text == "" || slices.ContainsFunc(all, func(w way) bool { return w.at == next.at }) {
 			return all, false
 		}
 		all = append(all, next)
 	}
 	for i := len(all) - 1; i >= 0 && len(all) > 1; i-- { // a later one may lie on the way of an earlier one
 		rest := slices.Delete(slices.Clone(all), i, i+1)
-		if _, left := p.next(e, rest, made); left == onStack {
+		if _, stays := p.next(e, rest, made); stays {
 			all = rest
 		}
 	}
 	return all, len(all) <= most
 }
 
-// A remains is what is left of a site's ways without some of them.
-type remains int
-
-const (
-	unasked remains = iota
-	onStack         // none
-	another
-)
-
-// next is the way that the compiler names without others.
-func (p *prover) next(e *Explained, without []way, made int64) (way, remains) {
+// next is the way that the compiler names without others, the zero way where that is not known, and whether it names
+// none.
+func (p *prover) next(e *Explained, without []way, made int64) (next way, stays bool) {
 	const much = 0.05 // of what is made
 	said := p.without(without)
 	if said == nil || e.hides(said) || p.x.grown(e, without, said) {
-		return way{}, unasked
+		return way{}, false
 	}
-	switch next, _, weight := p.x.way(e, said); {
-	case float64(weight) <= much*float64(made):
-		return way{}, onStack
-	case next.text == "":
-		return way{}, unasked
-	default:
-		return next, another
-	}
+	next, _, weight := p.x.way(e, said)
+	return next, float64(weight) <= much*float64(made)
 }
 
 // without is what the compiler says once ways are left out; nil where that does not build.
