@@ -80,6 +80,7 @@ type Explained struct {
 	inlined bool    // somewhere, Function is: the compiler decides again where it is inlined to
 	cause   *cause
 	spots   []spot  // where the compiler has the expression, or those of which one is
+	begins  place   // the function that a file declares around it
 	mended  Finding // that stands for the remedy, where that has a fix of its own
 	second  Finding // that is tried where that saves nothing
 	fixed   string  // the key of the finding that has the fix

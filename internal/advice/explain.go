@@ -335,7 +335,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 			e.Kind = s.Kind.String()
 		}
 		if c.callee == "" && (s.Kind != life.MapGrow || k.firstGroup()) {
-			e.spots = x.spots(p, s)
+			e.locate(p, s)
 		}
 		k.growth = p.Growth(s)
 	}

@@ -120,13 +120,16 @@ func (e *Explained) unsized() bool {
 	return e.object == 0 && e.Size > most && slices.Contains(late, e.Kind)
 }
 
-// spots are where the compiler has an expression, if it says why what that makes is on the heap.
-func (x *explainer) spots(p *life.Package, s *life.Site) []spot {
-	at := p.Fset.Position(p.Spot(s))
-	if at.Line == 0 {
-		return nil
+// locate notes where the compiler has an expression, if it says why what that makes is on the heap.
+func (e *Explained) locate(p *life.Package, s *life.Site) {
+	at, fn := p.Fset.Position(p.Spot(s)), s.Func
+	for fn.Parent() != nil {
+		fn = fn.Parent()
 	}
-	return []spot{{place{below(at.Filename), at.Line}, at.Column}}
+	if begins := p.Fset.Position(fn.Pos()); at.Line > 0 {
+		e.spots = append(e.spots, spot{place{below(at.Filename), at.Line}, at.Column})
+		e.begins = place{begins.Filename, begins.Line}
+	}
 }
 
 // copied are the files that the code of a site may be compiled in: its own, and those of its callers.

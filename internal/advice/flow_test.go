@@ -90,14 +90,13 @@ func Spelled() {
 }
 `
 
-// spotsOf is where the compiler has the expressions of a line that are spelled as a site's, of its kind.
-func spotsOf(x *explainer, p *life.Package, e *Explained) (all []spot) {
+// locate notes where the compiler has the expressions of a line that are spelled as a site's, of its kind.
+func locate(x *explainer, p *life.Package, e *Explained) {
 	for _, s := range p.At(absolute(x.base, e.File), e.Line) {
 		if s.From == e.Line && spelled(p, s.Node) == e.What && (e.Kind == "" || e.Kind == s.Kind.String()) {
-			all = append(all, x.spots(p, s)...)
+			e.locate(p, s)
 		}
 	}
-	return all
 }
 
 // TestFlows: the report has the compiler's step and the place that decides, in whichever words this
@@ -141,7 +140,7 @@ func TestFlows(t *testing.T) {
 		case "spelled":
 			e.What = "map[string]interface{}{…}"
 		}
-		e.spots = spotsOf(x, p, &e)
+		locate(x, p, &e)
 		if w.through != "" {
 			e.inlined, e.cause = true, reached(w.through)
 		}
@@ -236,7 +235,8 @@ func TestSpotsAreThoseOfTheCompiler(t *testing.T) {
 	}
 	kinds := map[life.Kind]int{}
 	for _, s := range p.Sites() {
-		e := Explained{Kind: s.Kind.String(), spots: x.spots(p, s)}
+		e := Explained{Kind: s.Kind.String()}
+		e.locate(p, s)
 		grown := s.Kind == life.MapGrow && s.Func.Name() == "Large" // also for its size
 		if about := e.about(said); len(about) != min(1, len(e.spots)) || grown != (len(e.spots) == 0) && s.Kind != life.Call {
 			t.Errorf("%s: %s at %v: the compiler says %v", s.Func.Name(), e.Kind, e.spots, about)
@@ -355,7 +355,7 @@ func TestCopiesAreNamed(t *testing.T) {
 	}
 	sites := []Explained{{File: filepath.Base(file), Line: line("small"), What: "p{…}", Verdict: Look, inlined: true,
 		cause: c}}
-	sites[0].spots = spotsOf(x, p, &sites[0])
+	locate(x, p, &sites[0])
 	x.flows(sites)
 	for _, want := range []string{"all[1] = v", "all[2] =", "there may be other ways"} {
 		if !strings.Contains(sites[0].Flow, want) || sites[0].Decides != "" {

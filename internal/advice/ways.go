@@ -2,7 +2,6 @@ package advice
 
 import (
 	"fmt"
-	"go/ast"
 	"go/version"
 	"os"
 	"path/filepath"
@@ -68,7 +67,7 @@ func (p *prover) ways(e *Explained, first way, made int64) (all []way, proven bo
 func (p *prover) next(e *Explained, without []way, made int64) (next way, stays bool) {
 	const much = 0.05 // of what is made
 	said := p.without(without)
-	if said == nil || e.hides(said) || p.x.grown(e, without, said) {
+	if said == nil || e.hides(said) || e.grown(without, said) {
 		return way{}, false
 	}
 	next, _, weight := p.x.way(e, said)
@@ -139,22 +138,9 @@ func (e *Explained) hides(said escapes) bool {
 
 // grown reports whether the function of a site that is inlined is too large to be, once ways are hidden in it, which
 // makes other ways.
-func (x *explainer) grown(e *Explained, without []way, said escapes) bool {
-	own := place{absolute(x.base, e.File), e.Line}
-	p := x.pkg(frame{place: own})
-	here := func(w way) bool { return filepath.Dir(w.at.file) == filepath.Dir(own.file) }
-	if !e.inlined || p == nil || !slices.ContainsFunc(without, here) {
-		return false
-	}
-	for _, f := range p.Files {
-		for _, d := range f.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if from, to := p.Fset.Position(d.Pos()), p.Fset.Position(d.End()); ok && below(from.Filename) == below(own.file) &&
-				from.Line <= own.line && own.line <= to.Line {
-				at := place{below(own.file), p.Fset.Position(fn.Name.Pos()).Line}
-				return !slices.ContainsFunc(said[at], func(f *Fact) bool { return f.Code == inlinable })
-			}
-		}
-	}
-	return true
+func (e *Explained) grown(without []way, said escapes) bool {
+	here := func(w way) bool { return filepath.Dir(w.at.file) == filepath.Dir(e.begins.file) }
+	begins := place{below(e.begins.file), e.begins.line}
+	return e.inlined && slices.ContainsFunc(without, here) &&
+		!slices.ContainsFunc(said[begins], func(f *Fact) bool { return f.Code == inlinable })
 }

@@ -140,7 +140,7 @@ func TestWays(t *testing.T) {
 				if strings.HasPrefix(w.what, "make") {
 					e.Kind, e.Size = life.Make.String(), 100
 				}
-				e.spots = spotsOf(x, p, &e)
+				locate(x, p, &e)
 				sites = append(sites, e)
 			}
 			x.flows(sites)
