@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/token"
 	"maps"
 	"math"
 	"regexp"
@@ -79,13 +80,13 @@ type Explained struct {
 	seen    float64 // the part whose lifetime was measured
 	inlined bool    // somewhere, Function is: the compiler decides again where it is inlined to
 	cause   *cause
-	spots   []spot  // where the compiler has the expression, or those of which one is
-	begins  place   // the function that a file declares around it
-	mended  Finding // that stands for the remedy, where that has a fix of its own
-	second  Finding // that is tried where that saves nothing
-	fixed   string  // the key of the finding that has the fix
-	instead string  // what is said where the remedy saves nothing
-	unsure  bool    // a trial alone tells whether the remedy saves
+	spots   []spot         // where the compiler has the expression, or those of which one is
+	begins  token.Position // the function that a file declares around it
+	mended  Finding        // that stands for the remedy, where that has a fix of its own
+	second  Finding        // that is tried where that saves nothing
+	fixed   string         // the key of the finding that has the fix
+	instead string         // what is said where the remedy saves nothing
+	unsure  bool           // a trial alone tells whether the remedy saves
 }
 
 // average sets the mean size, and whether it is that of blocks.

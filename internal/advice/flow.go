@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"fmt"
+	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,8 +21,11 @@ const inlinable = "canInlineFunction"
 // escaping reports whether a fact is about what goes to the heap.
 func escaping(f *Fact) bool { return strings.HasPrefix(f.Code, "escape") }
 
-// escapes are what the compiler says of places, whose files go by their names and directories.
-type escapes map[place][]*Fact
+// escapes are what the compiler says of spots, whose files go by their names and directories.
+type escapes map[spot][]*Fact
+
+// spotOf is a position as escapes have it.
+func spotOf(at token.Position) spot { return spot{place{below(at.Filename), at.Line}, at.Column} }
 
 // escapes compiles packages. Lang are flags of the compiler, args those of the go command with the packages; back says
 // where the code has what is elsewhere in what is compiled.
@@ -44,8 +48,8 @@ func (x *explainer) escapes(back func(spot) int, lang string, args ...string) (e
 			}
 		}
 		at := f.at(-1, anywhere)
-		at.file, f.column = below(at.file), at.column
-		said[at.place] = append(said[at.place], f)
+		at.file = below(at.file)
+		said[at] = append(said[at], f)
 	}
 	return said, err
 }
@@ -126,9 +130,8 @@ func (e *Explained) locate(p *life.Package, s *life.Site) {
 	for fn.Parent() != nil {
 		fn = fn.Parent()
 	}
-	if begins := p.Fset.Position(fn.Pos()); at.Line > 0 {
-		e.spots = append(e.spots, spot{place{below(at.Filename), at.Line}, at.Column})
-		e.begins = place{begins.Filename, begins.Line}
+	if at.Line > 0 {
+		e.spots, e.begins = append(e.spots, spotOf(at)), p.Fset.Position(fn.Pos())
 	}
 }
 
@@ -153,9 +156,9 @@ func (e *Explained) about(said escapes) (all []*Fact) {
 		return strings.HasSuffix(text, "(interface-converted)")
 	}
 	for _, s := range e.spots {
-		for _, f := range said[s.place] {
+		for _, f := range said[s] {
 			list := strings.HasPrefix(f.Message, "... argument")
-			if escaping(f) && f.column == s.column && list == listing && !(boxing && boxed(f)) {
+			if escaping(f) && list == listing && !(boxing && boxed(f)) {
 				all = append(all, f)
 			}
 		}
@@ -251,9 +254,8 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 		}
 		var leaks []*Fact
 		for _, v := range callee.Params {
-			p := callee.Prog.Fset.Position(v.Pos())
-			for _, f := range said[place{below(p.Filename), p.Line}] {
-				if f.Code == "leak" && f.column == p.Column && !f.inlined() && strings.Contains(f.Message, "leaks to {") {
+			for _, f := range said[spotOf(callee.Prog.Fset.Position(v.Pos()))] {
+				if f.Code == "leak" && !f.inlined() && strings.Contains(f.Message, "leaks to {") {
 					leaks = append(leaks, f)
 				}
 			}

@@ -132,15 +132,14 @@ func (p *prover) compile(ways []way) escapes {
 // hides reports whether something that hides goes to the heap in the line of a site: what that boxes is there.
 func (e *Explained) hides(said escapes) bool {
 	return slices.ContainsFunc(e.spots, func(s spot) bool {
-		return slices.ContainsFunc(said[s.place], func(f *Fact) bool { return escaping(f) && f.column == 0 })
+		return slices.ContainsFunc(said[spot{s.place, 0}], escaping)
 	})
 }
 
 // grown reports whether the function of a site that is inlined is too large to be, once ways are hidden in it, which
 // makes other ways.
 func (e *Explained) grown(without []way, said escapes) bool {
-	here := func(w way) bool { return filepath.Dir(w.at.file) == filepath.Dir(e.begins.file) }
-	begins := place{below(e.begins.file), e.begins.line}
+	here := func(w way) bool { return filepath.Dir(w.at.file) == filepath.Dir(e.begins.Filename) }
 	return e.inlined && slices.ContainsFunc(without, here) &&
-		!slices.ContainsFunc(said[begins], func(f *Fact) bool { return f.Code == inlinable })
+		!slices.ContainsFunc(said[spotOf(e.begins)], func(f *Fact) bool { return f.Code == inlinable })
 }

@@ -22,7 +22,6 @@ var ErrLine = errors.New("want FILE:LINE")
 // a line has none does not prove that it does not allocate.
 type Fact struct {
 	file               string
-	column             int // of what it is about, by the line that has it
 	Range              struct{ Start struct{ Line, Character int } }
 	Code               string
 	Message            string
