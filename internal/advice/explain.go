@@ -111,14 +111,11 @@ func (x *explainer) explain(c *cause) []*Explained {
 	}
 	for _, size := range slices.Sorted(maps.Keys(c.sizes)) {
 		leaves := map[string]float64{c.leaf: 1}
-		if c.leaf == "" {
-			leaves = x.measured.leaves(c.at, size)
+		if measured := x.measured.leaves(c.at, size); c.leaf == "" && len(measured) > 0 {
+			leaves = measured
 		}
 		for _, leaf := range slices.Sorted(maps.Keys(leaves)) {
 			charge(size, c.sizes[size].part(leaves[leaf]), leaf)
-		}
-		if len(leaves) == 0 {
-			charge(size, c.sizes[size], "")
 		}
 	}
 	if len(c.sizes) == 0 {
@@ -206,40 +203,36 @@ func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
 	}
 	candidates := sitesAt(p, at)
 	begins := func(s *life.Site) bool { return s.From == at.line }
+	fit := func(s *life.Site) bool { return fits(s, size) }
 	if of := byKind(candidates, leaf); len(of) > 0 {
-		if begin := matching(of, begins); len(begin) > 0 {
-			of = begin
-		}
-		if fit := matching(of, func(s *life.Site) bool { return fits(s, size) }); len(fit) > 0 {
-			of = fit
-		}
-		return of
+		return prefer(prefer(of, begins), fit)
 	}
 	own := matching(candidates, func(s *life.Site) bool { return s.Kind != life.Call && s.Kind != life.Defer })
-	fit := matching(own, func(s *life.Site) bool { return fits(s, size) })
-	if len(fit) == 0 {
-		fit = matching(own, func(s *life.Site) bool { // which the allocator may put into one block with others
+	of := matching(own, fit)
+	if len(of) == 0 { // or sizes of variables that share a closure's cell, or headers
+		of = prefer(own, func(s *life.Site) bool { // which the allocator may put into one block with others
 			want := fixedSize(s)
 			return want > 0 && size >= want && float64(size) <= 1.25*float64(want)+16
 		})
 	}
-	if len(fit) == 0 { // sizes of variables that share a closure's cell, or headers
-		fit = own
+	if of = prefer(of, begins); len(of) == 1 {
+		return of
 	}
-	if begin := matching(fit, begins); len(begin) > 0 {
-		fit = begin
+	lasting := matching(of, func(s *life.Site) bool { // the compiler leaves on the stack what dies and has a fixed size
+		return fixedSize(s) == 0 || s.Value == nil || !p.Fate(s.Value).Dies() || p.Fate(s.Value).Started
+	})
+	if len(lasting) > 0 {
+		return lasting
 	}
-	if len(fit) > 1 { // the compiler leaves on the stack what dies and has a fixed size
-		stays := func(s *life.Site) bool {
-			return fixedSize(s) > 0 && s.Value != nil && p.Fate(s.Value).Dies() && !p.Fate(s.Value).Started
-		}
-		if lasting := matching(fit, func(s *life.Site) bool { return !stays(s) }); len(lasting) > 0 {
-			fit = lasting
-		} else if others := matching(fit, func(s *life.Site) bool { return s.Kind != life.Variadic }); len(others) > 0 {
-			fit = others
-		}
+	return prefer(of, func(s *life.Site) bool { return s.Kind != life.Variadic })
+}
+
+// prefer returns the sites of which something is true, or all of them where it is of none.
+func prefer(sites []*life.Site, is func(*life.Site) bool) []*life.Site {
+	if some := matching(sites, is); len(some) > 0 {
+		return some
 	}
-	return fit
+	return sites
 }
 
 func matching(sites []*life.Site, is func(*life.Site) bool) (out []*life.Site) {
