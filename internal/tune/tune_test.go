@@ -560,6 +560,8 @@ func TestTimed(t *testing.T) {
 		"work by chance":       {[]Pilot{run(10, 100, 3), run(10, 140, 4.1), run(20, 60, 3.6)}, false},
 		"starved, few cycles": {[]Pilot{run(10, 5, 0.71), run(10, 6, 0.58), run(10, 5, 0.63), run(10, 7, 0.59), run(10, 8, 0.58),
 			run(10, 9, 0.6), run(10, 8, 0.62), run(10, 9, 0.56)}, true},
+		"starved, fewer by setting": {[]Pilot{run(10, 7, 1), run(10, 5, 1.42), run(10, 5, 1.56), run(10, 7, 1.01), run(10, 5, 1.05),
+			run(10, 7, 1.02), run(32, 3, 1.04), run(32, 3, 1.33), run(32, 3, 1.01), run(32, 3, 1.05), run(32, 2, 1.39)}, true},
 		"starved, by chance": {[]Pilot{run(10, 5, 0.61), run(10, 6, 0.98), run(10, 5, 0.73), run(10, 7, 0.74), run(10, 8, 1.1),
 			run(10, 9, 1.3), run(10, 8, 0.92), run(10, 9, 1.1)}, false},
 	} {

@@ -62,6 +62,10 @@ func (t *tuning) drifts() string {
 // it much sooner.
 const moreWork, follows = 0.05, 0.5
 
+// timedCycles are the collections of a run that counts there: with fewer, what follows the last
+// one, which no line says, is most of what was allocated.
+const timedCycles = 3
+
 // fixedTime says that runs end after a time and not when their work is done; "" if they do
 // not, or if that is not sure. gctrace rounds down to MiB, by chance or alike in each cycle:
 // half a MiB of each cycle is in doubt.
@@ -70,7 +74,7 @@ func fixedTime(pilots []Pilot) string {
 	least, most := math.Inf(1), 0.0
 	var allocated, walls []float64
 	for _, p := range pilots {
-		if p.Cycles < fewCycles {
+		if p.Cycles < timedCycles {
 			continue
 		}
 		doubt := float64(p.Cycles) * mib / 2
