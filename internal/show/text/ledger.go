@@ -92,7 +92,7 @@ func (c *LedgerFigure) SetEstimate(v, lo, hi, floor float64, n int) {
 	c.Estimate, c.Lo, c.Hi, c.Floor, c.N = number(v), number(lo), number(hi), number(floor), n
 }
 
-// A LedgerSample holds every value of a figure used by the test.
+// A LedgerSample holds every value of a figure used by the test, in order of blocks.
 type LedgerSample struct {
 	Metric string   `json:"metric"`
 	Where  string   `json:"where"`

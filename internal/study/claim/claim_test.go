@@ -95,7 +95,7 @@ func TestEveryClaimCanFail(t *testing.T) {
 					}
 					for _, s := range samples {
 						if len(s.Values) == 0 {
-							t.Errorf("no samples of %s", s.Side)
+							t.Errorf("no samples of %s (%s)", s.Metric, s.Where)
 						}
 					}
 					if len(samples) != len(c.Test.sides()) {

@@ -51,7 +51,7 @@ func ledgerClaim(o Outcome, runs []*PublishedRun) text.LedgerClaim {
 	pooled := o.Pool(runs)
 	c := text.LedgerClaim{
 		ID: o.ID, Section: o.Section, Quote: o.Quote, Figure: o.Figure, Predicts: o.Predicts, Refutes: o.Refutes,
-		LedgerFigure: o.figure(), Beside: pooled.Beside(o.Result),
+		LedgerFigure: o.figure(), Beside: pooled.Beside(o.Result), Samples: append([]text.LedgerSample{}, o.Samples...),
 		Published: text.LedgerPublished{LedgerFigure: pooled.figure(), ByRun: pooled.byRun()},
 	}
 	shown := o.Verdict
@@ -63,10 +63,6 @@ func ledgerClaim(o Outcome, runs []*PublishedRun) text.LedgerClaim {
 	}
 	if o.Run != nil {
 		c.Run, c.Repeat = o.Run.ID, repeatExperiment(o.Run, o.Repetitions)
-	}
-	c.Samples = []text.LedgerSample{}
-	for _, s := range o.Samples {
-		c.Samples = append(c.Samples, text.NewLedgerSample(s.Side.Metric, s.Side.Where, s.Values))
 	}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // An Outcome is a claim and what the store says about it.
@@ -17,7 +18,7 @@ type Outcome struct {
 	// Run is the run that decided, nil if there is none. Its analysis has failed cells and other doubts.
 	Run         *store.Run
 	Repetitions int // of the run, over all passes
-	Samples     []Sample
+	Samples     []text.LedgerSample
 	// Doubtful: more repetitions may change the verdict; see [Claim.doubtful].
 	Doubtful bool
 }
@@ -30,12 +31,6 @@ const doubt = 1.37
 
 // MaxPasses is how many times an experiment is measured while one of its claims is in doubt.
 const MaxPasses = 20
-
-// A Sample holds every value of one figure used by the test, in order of blocks.
-type Sample struct {
-	Side   Side
-	Values []float64
-}
 
 // Read returns the outcome of each claim from the latest run of its experiment, of either size, whose first pass is
 // complete. A nil store has no runs.
@@ -120,16 +115,16 @@ func analyze(s *store.Store, run int64) (*stat.Analysis, int, error) {
 }
 
 // Judge decides the claim from an analyzed run of its experiment. If samples lack a figure, the claim stays open.
-func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
+func (c *Claim) Judge(a *stat.Analysis) (Result, []text.LedgerSample) {
 	e := evidence{a, 1}
 	r, err := decide(c.Test, e)
 	if err != nil {
 		r = Result{Verdict: Open, Text: err.Error()}
 	}
-	var samples []Sample
+	var samples []text.LedgerSample
 	for _, side := range c.Test.sides() {
 		if g, err := e.group(side); err == nil {
-			samples = append(samples, Sample{side, g.Series[side.Metric].Values})
+			samples = append(samples, text.NewLedgerSample(side.Metric, side.Where, g.Series[side.Metric].Values))
 		}
 	}
 	return r, samples
