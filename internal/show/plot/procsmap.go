@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -68,8 +69,8 @@ func (h *heat) predict(forecasts []Forecast) {
 		if !ok || three[0] <= 0 {
 			continue
 		}
-		h.add(f.Procs, f.GC, heatCell{text.Figure{Metric: h.Metric, N: 1, Median: three[0], Lo: three[1], Hi: three[2]},
-			!f.Measured})
+		sum := stat.Summary{N: 1, Median: three[0], Lo: three[1], Hi: three[2]}
+		h.add(f.Procs, f.GC, heatCell{text.Figure{Metric: h.Metric, Summary: sum}, !f.Measured})
 	}
 }
 

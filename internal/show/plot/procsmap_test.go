@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestHeatRises(t *testing.T) {
 	h := &heat{axis: gomaxprocs, MapFigure: MapFigure{cell.RSSPeak, true}, cells: map[int]map[string]heatCell{}}
 	for _, procs := range []int{0, 1} {
-		h.add(procs, cell.DefaultGC, heatCell{Figure: text.Figure{Median: 50 << 20}})
+		h.add(procs, cell.DefaultGC, heatCell{Figure: text.Figure{Summary: stat.Summary{Median: 50 << 20}}})
 	}
 	if !slices.Equal(h.values, []int{1, 0}) || h.share(h.best/2) != 0.5 {
 		t.Errorf("rows %v, half of the best has share %v", h.values, h.share(h.best/2))

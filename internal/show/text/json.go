@@ -194,7 +194,7 @@ func documentGroup(g *stat.Group) DocumentGroup {
 		d.Metrics[metric] = DocumentMetric{
 			Unit: UnitOf(metric), Better: cell.Better(metric), N: f.N,
 			Median: number(f.Median), Lo: number(f.Lo), Hi: number(f.Hi),
-			Blocks: list(series.Blocks), Values: numbers(series.Values), Warnings: list(f.warnings),
+			Blocks: list(series.Blocks), Values: numbers(series.Values), Warnings: list(f.Warnings),
 		}
 	}
 	for name, h := range g.Latency {

@@ -221,12 +221,9 @@ func (s *Section) answers() []string {
 
 // A Figure is one metric of one row.
 type Figure struct {
-	Metric         string
-	N              int
-	Median, Lo, Hi float64
-	isRange        bool // too few values for an interval
-	Exact          bool // with all digits
-	warnings       []string
+	Metric string
+	stat.Summary
+	Exact bool // with all digits
 }
 
 // Figure summarizes a metric. A latency percentile comes from the merged
@@ -236,9 +233,7 @@ func (r *Row) Figure(metric string) Figure {
 	if len(series.Values) == 0 {
 		return Figure{Metric: metric}
 	}
-	sum := stat.Summarize(series)
-	f := Figure{Metric: metric, Exact: r.exact, N: sum.N, Median: sum.Median, Lo: sum.Lo, Hi: sum.Hi,
-		isRange: len(sum.Warnings) > 0, warnings: sum.Warnings}
+	f := Figure{metric, stat.Summarize(series), r.exact}
 	if v, ok := r.Quantile(metric); ok {
 		f.Median = v
 		f.Lo, f.Hi = min(f.Lo, v), max(f.Hi, v)
@@ -279,7 +274,7 @@ func (f Figure) PlusMinus() string {
 	if spread >= 10 {
 		text = "±>999%"
 	}
-	if f.isRange {
+	if len(f.Warnings) > 0 { // too few values for an interval
 		text += "*"
 	}
 	return text
