@@ -113,10 +113,12 @@ type Attribution struct {
 // A Row is a phase. Each operation and each moment counts once, for the most
 // severe phase that it overlaps.
 type Row struct {
-	Phase  string
-	Ops    int64
-	Chance float64 // operations expected to overlap it by chance
-	TimeNs int64
+	Phase string `json:"phase"`
+	Ops   int64  `json:"ops"`
+	// Chance is how many of the operations would overlap the phase by chance: the
+	// mean over random shifts of all of them in time.
+	Chance float64 `json:"chance"`
+	TimeNs int64   `json:"time_ns"`
 }
 
 // Attribute counts which phases the operations overlapped, leaving out

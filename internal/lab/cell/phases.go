@@ -1,5 +1,11 @@
 package cell
 
+import (
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/gc/phase"
+)
+
 // Phases say what the collector did while the slowest operations of a cell ran.
 type Phases struct {
 	// Latency names the histogram whose slowest operations these are: HistResponse
@@ -19,25 +25,14 @@ type Phases struct {
 	SlowestNs        int64 `json:"slowest_ns"`
 	SlowestStoppedNs int64 `json:"slowest_stopped_ns"`
 	// Rows are the phases, most severe first.
-	Rows []PhaseRow `json:"rows"`
-}
-
-// A PhaseRow is a phase of the collector. Every operation and every moment
-// counts once, for the most severe phase it overlaps.
-type PhaseRow struct {
-	Phase string `json:"phase"`
-	Ops   int64  `json:"ops"`
-	// Chance is how many of the operations would overlap the phase by chance: the
-	// mean over random shifts of all of them in time.
-	Chance float64 `json:"chance"`
-	TimeNs int64   `json:"time_ns"`
+	Rows []phase.Row `json:"rows"`
 }
 
 // Add adds the phases of another repetition.
 func (p *Phases) Add(q *Phases) {
 	if p.Rows == nil {
 		*p = *q
-		p.Rows = append([]PhaseRow(nil), q.Rows...)
+		p.Rows = slices.Clone(q.Rows)
 		return
 	}
 	if q.SlowestNs > p.SlowestNs {

@@ -156,10 +156,7 @@ func (c *capped) Write(b []byte) (int, error) {
 // operations overlapped. seed is for the random shifts that estimate chance.
 func Attribute(line *phase.Timeline, ops []phase.Op, seed uint64) cell.Phases {
 	a := line.Attribute(ops, seed)
-	p := cell.Phases{Ops: a.Ops, WindowNs: a.WindowNs}
-	for _, row := range a.Rows {
-		p.Rows = append(p.Rows, cell.PhaseRow(row))
-	}
+	p := cell.Phases{Ops: a.Ops, WindowNs: a.WindowNs, Rows: a.Rows}
 	for _, op := range ops {
 		if ns := op.End - op.Start; ns > p.SlowestNs && op.Start >= line.Start && op.End <= line.End {
 			p.SlowestNs, p.SlowestStoppedNs = ns, line.Stopped(op)
