@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"fmt"
+	"go/ast"
 	"go/token"
 	"os"
 	"path/filepath"
@@ -130,8 +131,12 @@ func (e *Explained) locate(p *life.Package, s *life.Site) {
 	for fn.Parent() != nil {
 		fn = fn.Parent()
 	}
+	begins := fn.Pos()
+	if decl, ok := fn.Syntax().(*ast.FuncDecl); ok && decl.Recv != nil {
+		begins = decl.Recv.Opening
+	}
 	if at.Line > 0 {
-		e.spots, e.begins = append(e.spots, spotOf(at)), p.Fset.Position(fn.Pos())
+		e.spots, e.begins = append(e.spots, spotOf(at)), p.Fset.Position(begins)
 	}
 }
 

@@ -80,6 +80,11 @@ func Boxed(b []byte) any {
 	return string(b) // boxed
 }
 
+func (v *p) mine() *p {
+	w := &p{} // mine
+	return w  // given
+}
+
 //go:noinline
 func fill(all map[string]interface{}) { kept = all } // fills
 
@@ -127,7 +132,7 @@ func TestFlows(t *testing.T) {
 		{"small", "here there", "all[1] = v", "stored"}, {"small", "keeps here there", "", ""},
 		{"through", "", "all[3] = v", "put"}, {"variable", "", "v.n = &t", "address"}, {"same", "", "return", "same"},
 		{"alike", "", "", ""}, {"either", "", "return v", "yes or"}, {"late", "", "return v", "once"},
-		{"small", " ", "return", "small"}, // inlined into tests alone
+		{"small", " ", "return", "small"}, {"mine", " ", "return", "given"}, // inlined into tests alone
 		{"boxed", "", "return", "boxed"}, {"spelled", "", "kept = all", "fills"},
 	}
 	for _, w := range wants {
