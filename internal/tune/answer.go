@@ -224,7 +224,7 @@ func (r *Answer) Lines() []string {
 		}
 	}
 	if line := r.podLine(); line != "" {
-		out = append(out, line)
+		out = append(out, strings.ToUpper(line[:1])+line[1:])
 	}
 	return out
 }
@@ -244,17 +244,19 @@ const fewDoubts = 2
 func (r *Answer) Write(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(r.Headline + "\n")
-	doubts := r.Doubts
+	var warnings []string
 	for _, c := range r.Choices {
 		for _, warning := range c.Warnings {
 			if c.Outcome == Recommended {
-				doubts = append(slices.Clone(doubts), settingText(c.Setting)+": "+warning)
+				warnings = append(warnings, settingText(c.Setting)+": "+warning)
 			}
 		}
 	}
+	// What the setting may do follows the foremost doubt about the study, before the others.
+	doubts := slices.Insert(slices.Clone(r.Doubts), min(1, len(r.Doubts)), warnings...)
 	for i, d := range doubts {
 		if i == fewDoubts {
-			fmt.Fprintf(&b, "  %s: --verbose\n", text.Plural(len(doubts)-i, "more doubt"))
+			fmt.Fprintf(&b, "  %s: in the report, or with --verbose\n", text.Plural(len(doubts)-i, "more doubt"))
 			break
 		}
 		fmt.Fprintf(&b, "  doubt: %s\n", d)

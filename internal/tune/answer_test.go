@@ -111,6 +111,25 @@ func TestOpenAnswerNamesCPU(t *testing.T) {
 	}
 }
 
+// TestShownDoubts: what may become of the setting that is recommended is never among the doubts left to the report.
+func TestShownDoubts(t *testing.T) {
+	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}
+	c := Choice{Name: Fastest, Setting: base, Outcome: Recommended, Warnings: []string{"its limit is tight"},
+		Gains: []Gain{NewGain(cell.TotalCPU, stat.Comparison{Ratio: 0.8, Lo: 0.7, Hi: 0.9, Pairs: 8, Verdict: stat.Better})}}
+	c.Setting.GC = setting(800, 16*mib)
+	r := &Answer{Outcome: Recommended, Headline: "set it", Base: base, Setting: c.Setting, Objective: CPU, Tolerance: 0.02,
+		Choices: []Choice{c}, Doubts: []string{"contention", "few collections"}}
+	var b strings.Builder
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	const want = "set it\n  doubt: contention\n  doubt: GOGC=800 GOMEMLIMIT=16MiB: its limit is tight\n" +
+		"  1 more doubt: in the report, "
+	if !strings.HasPrefix(b.String(), want) {
+		t.Errorf("%s\nwant %s", b.String(), want)
+	}
+}
+
 // TestRatiosAreReadable: what is hardly off 1 is printed as 1.00, where nothing rests on
 // the difference.
 func TestRatiosAreReadable(t *testing.T) {

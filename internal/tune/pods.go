@@ -189,10 +189,10 @@ func (r *Answer) podLine() string {
 	objective, largest := nameOf(r.Objective.costName(isServed(r.Base))), podName(r.Pods[len(r.Pods)-1].Setting.Pod)
 	p := r.SmallestPod()
 	if p == nil {
-		return fmt.Sprintf("smallest  no pod keeps %s within %.0f %% of today's in %s", objective,
+		return fmt.Sprintf("no pod keeps %s within %.0f %% of today's in %s", objective,
 			100*podTolerance, largest)
 	}
-	return fmt.Sprintf("smallest  a pod of %s with %s keeps %s: %s of today's in %s, %d rounds", podName(p.Setting.Pod),
+	return fmt.Sprintf("a pod of %s with %s keeps %s: %s of today's in %s, %d rounds", podName(p.Setting.Pod),
 		settingText(p.Setting), objective, ratioText(p.Cost, 1+podTolerance), largest, p.Rounds)
 }
 
@@ -230,5 +230,5 @@ func (r *Answer) writePods(b *strings.Builder) {
 			fmt.Fprintf(b, "  %s %s: %s\n", row[0], row[why-1], row[why])
 		}
 	}
-	b.WriteString(r.podLine() + "\n")
+	b.WriteString("smallest  " + r.podLine() + "\n")
 }
