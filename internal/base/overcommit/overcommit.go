@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/rusage"
 )
 
 const (
@@ -59,6 +60,15 @@ func cost(ours, parking Worker) float64 {
 	return rates[1] / rates[0]
 }
 
+// run lets the workers run for a while, in which they get as much CPU time, however long that
+// takes beside other programs: until each had some, one alone spins for nobody.
+func run(d time.Duration) {
+	began := rusage.Self()
+	for used := 0.0; used >= 0 && used < d.Seconds(); used = rusage.Self().Since(began).CPU() {
+		<-time.After(d)
+	}
+}
+
 // rate is how many operations the workers do per second.
 func rate(worker Worker) float64 {
 	counts := make([]struct {
@@ -76,9 +86,9 @@ func rate(worker Worker) float64 {
 	for number := range counts {
 		all.Go(func() { worker(number, &counts[number].operations, &over) })
 	}
-	<-time.After(before)
+	run(before)
 	began, first := time.Now(), sum()
-	<-time.After(turn)
+	run(turn)
 	n, elapsed := sum()-first, time.Since(began)
 	over.Store(true)
 	all.Wait()
