@@ -164,8 +164,7 @@ func (r *profiling) build(ctx context.Context, p *testPackage) (binary string, e
 		return "", err
 	}
 	binary = filepath.Join(r.dir, "profiled.test")
-	_, err = command{dir: r.Dir}.run(ctx, "go", "test", "-c", "-vet=off", "-overlay="+file, "-o", binary, p.ImportPath)
-	return binary, err
+	return binary, command{dir: r.Dir}.compile(ctx, binary, p.ImportPath, "-overlay="+file)
 }
 
 // What the tests of a package print of a benchmark that is done, and the stack of one that is not.

@@ -36,10 +36,6 @@ func (v *verifier) byHand(ctx context.Context, name string) (*remedy, error) {
 		return nil, err
 	}
 	m := &remedy{seen: map[judge]seen{}, make: func(ctx context.Context) (*Patch, error) { return v.gitApply(ctx, p) }}
-	dir, err := resolved(v.Dir)
-	if err != nil {
-		return nil, err
-	}
 	for _, file := range alone.Files() {
 		c := alone.files[file]
 		if filepath.Ext(file) != ".go" || c.old == nil {
@@ -56,7 +52,7 @@ func (v *verifier) byHand(ctx context.Context, name string) (*remedy, error) {
 		names, line := changed(c.old, c.new)
 		m.functions = append(m.functions, names...)
 		if m.finding.File == "" {
-			m.finding = Finding{File: relative(dir, file), Line: line, Column: 1, EndLine: line, Check: "patch",
+			m.finding = Finding{File: relative(v.at.dir, file), Line: line, Column: 1, EndLine: line, Check: "patch",
 				Severity: check.Advice.String(), Message: name, Fix: true, Pkg: pkg,
 				Spans: []span{{File: file, From: line, To: line, Column: 1}}}
 		}
@@ -152,9 +148,7 @@ func (v *verifier) readPatch(ctx context.Context, name string) (*diffFile, error
 	if len(rels) == 0 {
 		return nil, errors.New("it changes no file; want a patch as git diff writes it")
 	}
-	if p.base, err = v.basis(rels); err != nil {
-		return nil, err
-	}
+	p.base = v.basis(rels)
 	for _, rel := range rels {
 		file := filepath.Join(p.base, rel)
 		switch {
@@ -175,17 +169,13 @@ var renames = regexp.MustCompile(`(?m)^(rename|copy) (from|to) .*$`)
 
 // basis returns the directory that the names of a patch are relative to: the
 // repository's, or else the one that was asked for, where that has the files.
-func (v *verifier) basis(rels []string) (string, error) {
-	dir, err := resolved(v.Dir)
-	if err != nil {
-		return "", err
-	}
-	for _, base := range []string{v.patch.base, dir} {
+func (v *verifier) basis(rels []string) string {
+	for _, base := range []string{v.patch.base, v.at.dir} {
 		if slices.ContainsFunc(rels, func(rel string) bool { return exists(filepath.Join(base, rel)) }) {
-			return base, nil
+			return base
 		}
 	}
-	return v.patch.base, nil
+	return v.patch.base
 }
 
 // git runs git as if the directory were in no repository.

@@ -43,6 +43,12 @@ func (c command) run(ctx context.Context, name string, args ...string) ([]byte, 
 	return out.Bytes(), nil
 }
 
+// compile makes the program of a package's tests.
+func (c command) compile(ctx context.Context, binary, pkg string, flags ...string) error {
+	_, err := c.run(ctx, "go", append(append([]string{"test", "-c", "-vet=off", "-o", binary}, flags...), pkg)...)
+	return err
+}
+
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -116,11 +115,7 @@ func unjudged(remedies []*remedy) []*remedy {
 
 // sampled tells the judges from the profiles of benchmarks: a stack ends in its benchmark.
 func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*remedy) error {
-	matches, err := regexp.Compile(v.Bench)
-	if err != nil {
-		return fmt.Errorf("advise: bench: %w; want a regular expression", err)
-	}
-	if strings.Contains(v.Bench, "/") {
+	if v.sub != "" {
 		return nil // profiles do not tell the parts of a benchmark
 	}
 	rest := unjudged(remedies)
@@ -141,7 +136,7 @@ func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*
 			if !ok || i < 0 {
 				return judge{}, false
 			}
-			return judge{all[i], b.name, ""}, matches.MatchString(b.name)
+			return judge{all[i], b.name, ""}, v.top.MatchString(b.name)
 		})
 	}
 	return nil
@@ -172,14 +167,6 @@ const (
 // search runs benchmarks or tests of the packages once, each alone, for the remedies
 // that have no judge.
 func (v *verifier) search(ctx context.Context, kind string, pkgs []*testPackage, remedies []*remedy) error {
-	top, sub, _ := strings.Cut(v.Bench, "/")
-	if sub != "" {
-		sub = "/" + sub
-	}
-	matches, err := regexp.Compile(top)
-	if err != nil {
-		return fmt.Errorf("advise: bench: %w; want a regular expression", err)
-	}
 	rest := unjudged(remedies)
 	for _, p := range pkgs {
 		if !slices.ContainsFunc(rest, func(r *remedy) bool { return slices.ContainsFunc(r.pkgs, p.imports) }) {
@@ -188,8 +175,7 @@ func (v *verifier) search(ctx context.Context, kind string, pkgs []*testPackage,
 		if past(v.searchEnds) {
 			return nil
 		}
-		v.Progress("building the tests of " + p.ImportPath)
-		binary, err := v.unfixed(ctx, p)
+		binary, err := v.build(ctx, v.command, p)
 		if err != nil {
 			continue // nothing here can judge anything
 		}
@@ -198,14 +184,14 @@ func (v *verifier) search(ctx context.Context, kind string, pkgs []*testPackage,
 			continue
 		}
 		names := slices.DeleteFunc(strings.Fields(string(list)), func(name string) bool {
-			return !strings.HasPrefix(name, kind) || !matches.MatchString(name)
+			return !strings.HasPrefix(name, kind) || !v.top.MatchString(name)
 		})
 		for i, name := range names {
 			if past(v.searchEnds) || kind == "Test" && i == mostTests {
 				break
 			}
 			v.Progress("what " + name + " of " + p.ImportPath + " runs")
-			b := judge{p, name, sub}
+			b := judge{p, name, v.sub}
 			within, cancel := context.WithTimeout(ctx, single)
 			ran, err := v.observe(within, b, binary, "1x")
 			cancel()

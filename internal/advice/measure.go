@@ -84,11 +84,7 @@ func (m *measurer) why(err error) string {
 }
 
 func (m *measurer) all(ctx context.Context, c Config, units []*unit) (err error) {
-	dir, err := resolved(c.Dir)
-	if err != nil {
-		return err
-	}
-	mod, err := goEnv(ctx, dir)
+	mod, err := goEnv(ctx, c.Dir)
 	if err != nil {
 		return err
 	}
@@ -101,7 +97,7 @@ func (m *measurer) all(ctx context.Context, c Config, units []*unit) (err error)
 	if err != nil || len(over) == 0 {
 		return err
 	}
-	pkgs, err := command{dir, c.Env}.benchPackages(ctx, c.Patterns)
+	pkgs, err := command{mod.dir, c.Env}.benchPackages(ctx, c.Patterns)
 	if err != nil {
 		return err
 	}
@@ -195,12 +191,6 @@ func (m *measurer) lay(over overlay, name string, at []int) error {
 	return over.add(m.tmp, name, text)
 }
 
-// add lets a text stand for a file.
-func (o overlay) add(tmp, name string, text []byte) error {
-	o[name] = filepath.Join(tmp, fmt.Sprintf("%d.go", len(o)))
-	return os.WriteFile(o[name], text, 0o600)
-}
-
 // measurePackage runs benchmarks of a package with hooks.
 func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module, p *testPackage,
 	names []string) error {
@@ -211,7 +201,7 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 		if err != nil {
 			return err
 		}
-		if _, err = in.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, p.ImportPath); err == nil {
+		if err = in.compile(ctx, binary, p.ImportPath); err == nil {
 			break
 		}
 		if ctx.Err() != nil || !over.without(err.Error()) {

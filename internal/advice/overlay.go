@@ -26,7 +26,18 @@ func (o overlay) write(tmp string) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp(tmp, "overlay-*.json")
+	return tempFile(tmp, "overlay-*.json", text)
+}
+
+// add lets a text stand for a file.
+func (o overlay) add(tmp, name string, text []byte) (err error) {
+	o[name], err = tempFile(tmp, "*-"+filepath.Base(name), text)
+	return err
+}
+
+// tempFile makes a file with a text.
+func tempFile(dir, pattern string, text []byte) (name string, err error) {
+	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return "", err
 	}
@@ -66,13 +77,15 @@ func resolved(dir string) (string, error) {
 // A module is what the go command says of where it runs.
 type module struct {
 	GOMOD, GOWORK, GOFLAGS string
-	dir, root              string // where it was asked, and the module's or workspace's directory above
+	dir, root              string // where it was asked, without symbolic links, and the module's or workspace's directory above
 }
 
-// goEnv asks the go command about a directory without symbolic links.
+// goEnv asks the go command about a directory.
 func goEnv(ctx context.Context, dir string) (m module, err error) {
-	m.dir = dir
-	out, err := command{dir, []string{"PWD=" + dir}}.run(ctx, "go", "env", "-json", "GOMOD", "GOWORK", "GOFLAGS")
+	if m.dir, err = resolved(dir); err != nil {
+		return m, err
+	}
+	out, err := command{m.dir, []string{"PWD=" + m.dir}}.run(ctx, "go", "env", "-json", "GOMOD", "GOWORK", "GOFLAGS")
 	if err != nil {
 		return m, err
 	}
@@ -87,9 +100,9 @@ func goEnv(ctx context.Context, dir string) (m module, err error) {
 	default:
 		m.root = filepath.Dir(m.GOMOD)
 	}
-	if !within(dir, m.root) {
+	if !within(m.dir, m.root) {
 		return m, fmt.Errorf("advise: %s is not below its workspace %s; set GOWORK=off, or move the go.work "+
-			"file above both", dir, m.GOWORK)
+			"file above both", m.dir, m.GOWORK)
 	}
 	return m, nil
 }

@@ -154,14 +154,10 @@ func (p *Patch) Write(ctx context.Context) error {
 			return fmt.Errorf("advise: write: %s has changed since it was analyzed; nothing was changed, run it again", name)
 		}
 	}
-	f, err := os.CreateTemp("", "isobar-patch-")
-	if err != nil {
-		return fmt.Errorf("advise: write: %w; nothing was changed", err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(p.String())
-	if err = errors.Join(err, f.Close()); err == nil {
-		_, err = command{dir: p.base}.run(ctx, "git", "apply", "--whitespace=nowarn", f.Name())
+	text, err := tempFile("", "isobar-patch-", []byte(p.String()))
+	defer os.Remove(text)
+	if err == nil {
+		_, err = command{dir: p.base}.run(ctx, "git", "apply", "--whitespace=nowarn", text)
 	}
 	if err != nil {
 		return fmt.Errorf("advise: write: %w; nothing was changed", err)

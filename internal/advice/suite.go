@@ -116,8 +116,8 @@ func (v *verifier) test(ctx context.Context, in command, pkgs []string, flags ..
 	if v.Race {
 		args = append(args, "-race")
 	}
-	if !v.ends.IsZero() { // one endless test does not use it all
-		args = append(args, "-timeout="+max(time.Second, min(10*time.Minute, time.Until(v.ends)/3)).String())
+	if end := v.ends(); !end.IsZero() { // one endless test does not use it all
+		args = append(args, "-timeout="+max(time.Second, min(10*time.Minute, time.Until(end)/3)).String())
 	}
 	out, err := in.run(ctx, "go", append(args, pkgs...)...)
 	if ctx.Err() != nil {

@@ -2,11 +2,12 @@ package advice
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/isobar-go/isobar/advise/check"
@@ -71,16 +72,16 @@ type verifier struct {
 	VerifyConfig
 	command    // runs in the directory that was asked for, with what was kept
 	at         *module
+	top        *regexp.Regexp // which benchmarks may judge,
+	sub        string         // and which of their parts, with the slash before; "" for all
 	tmp        string
 	patch      *Patch // what the kept ones make of the original
 	timings    *timings
-	ends       time.Time         // of the budget; zero for no end
-	searchEnds time.Time         // end of the search for judges: half of what is left of it
+	searchEnds time.Time         // end of the search for judges: half of what is left of the budget
 	suites     map[string]*suite // what was learned of tests without any remedy, by package
-	old        map[string]string // binaries without the remedy on trial, by package
+	built      map[string]string // binaries of tests, by package and by what is laid over the module
 	module     []*testPackage    // its packages, once they are asked for
 	unvet      map[string]bool   // packages that go vet complains of without any remedy
-	builds     int
 }
 
 // Verify tries the fixes of the findings and patches that somebody wrote, each alone and
@@ -116,20 +117,24 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := resolved(c.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("advise: verify: %w", err)
-	}
-	at, err := goEnv(ctx, dir)
+	at, err := goEnv(ctx, c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{
-		VerifyConfig: c, command: command{dir, []string{"PWD=" + dir}}, at: &at, patch: patch,
-		timings: newTimings(), old: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{},
+	top, _, _ := strings.Cut(c.Bench, "/")
+	matches, err := regexp.Compile(top)
+	if err != nil {
+		return nil, fmt.Errorf("advise: bench: %w; want a regular expression", err)
 	}
-	if v.ends = c.ends(); !v.ends.IsZero() {
-		v.searchEnds = v.ends.Add(-time.Until(v.ends) / 2)
+	v := &verifier{
+		VerifyConfig: c, command: command{at.dir, []string{"PWD=" + at.dir}}, at: &at, patch: patch, top: matches, sub: c.Bench[len(top):],
+		timings: newTimings(), built: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{},
+	}
+	if v.Began.IsZero() {
+		v.Began = time.Now()
+	}
+	if end := v.ends(); !end.IsZero() {
+		v.searchEnds = end.Add(-time.Until(end) / 2)
 	}
 	if c.Race {
 		if _, err := v.run(ctx, "go", "list", "-race", "errors"); err != nil {
@@ -150,17 +155,10 @@ func (v *verifier) lay(patches ...*Patch) (in command, err error) {
 	over := overlay{}
 	for _, p := range patches {
 		for name, c := range p.files {
-			over[name] = ""
-			if c.new == nil {
+			if over[name] = ""; c.new == nil {
 				continue
 			}
-			f, err := os.CreateTemp(v.tmp, "*-"+filepath.Base(name))
-			if err != nil {
-				return in, fmt.Errorf("advise: verify: %w", err)
-			}
-			over[name] = f.Name()
-			_, err = f.Write(c.new)
-			if err = errors.Join(err, f.Close()); err != nil {
+			if err := over.add(v.tmp, name, c.new); err != nil {
 				return in, fmt.Errorf("advise: verify: %w", err)
 			}
 		}
@@ -173,9 +171,9 @@ func (v *verifier) lay(patches ...*Patch) (in command, err error) {
 
 // verify tries the remedies in their order, until the budget ends.
 func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verification, error) {
-	searching, cancel := v.inBudget(ctx)
+	searching, cancel := v.within(ctx, 1)
 	err := v.findJudges(searching, remedies)
-	if cancel(); err != nil && (ctx.Err() != nil || !past(v.ends)) {
+	if cancel(); err != nil && (ctx.Err() != nil || !past(v.ends())) {
 		return nil, err
 	}
 	out := &Verification{Fixes: []Verified{}, Patch: v.patch}
@@ -195,17 +193,9 @@ func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verificatio
 	return out, nil
 }
 
-// inBudget returns a context that ends with the budget.
-func (v *verifier) inBudget(ctx context.Context) (context.Context, context.CancelFunc) {
-	if v.ends.IsZero() {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, v.ends)
-}
-
 // inTime judges one remedy within the budget: what that ends is unproven.
 func (v *verifier) inTime(ctx context.Context, r *remedy, got *Verified) error {
-	within, cancel := v.inBudget(ctx)
+	within, cancel := v.within(ctx, 1)
 	defer cancel()
 	err := within.Err()
 	if err == nil {
@@ -245,7 +235,6 @@ func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	}
 	v.patch.keep(r.finding.Edits, r.alone)
 	v.command = r.with
-	clear(v.old)
 	return nil
 }
 
@@ -311,44 +300,33 @@ func (v *verifier) measure(ctx context.Context, r *remedy, got *Verified) error 
 // most is how many judges a remedy has: those that allocate most in its code.
 const most = 4
 
-// contests builds both sides of the judges. The side without the remedy is built once
-// for all until one is kept.
+// contests builds both sides of the judges.
 func (v *verifier) contests(ctx context.Context, r *remedy, judges []judge) (out []contest, err error) {
-	fixed := map[string]string{} // binaries by package
 	for _, m := range judges[:min(most, len(judges))] {
-		pkg := m.pkg.ImportPath
-		if fixed[pkg] == "" {
-			v.Progress("building the tests of " + pkg)
-			if fixed[pkg], err = v.build(ctx, r.with, m.pkg); err != nil {
-				return nil, fmt.Errorf("with it the tests of %s do not build: %w", pkg, err)
-			}
+		con := contest{judge: m}
+		if con.fixed, err = v.build(ctx, r.with, m.pkg); err != nil {
+			return nil, fmt.Errorf("with it the tests of %s do not build: %w", m.pkg.ImportPath, err)
 		}
-		old, err := v.unfixed(ctx, m.pkg)
-		if err != nil {
-			return nil, fmt.Errorf("the tests of %s do not build without it: %w", pkg, err)
+		if con.old, err = v.build(ctx, v.command, m.pkg); err != nil {
+			return nil, fmt.Errorf("the tests of %s do not build without it: %w", m.pkg.ImportPath, err)
 		}
-		out = append(out, contest{judge: m, old: old, fixed: fixed[pkg]})
+		out = append(out, con)
 	}
 	return out, nil
 }
 
-// unfixed returns the tests of a package without the remedy on trial.
-func (v *verifier) unfixed(ctx context.Context, p *testPackage) (binary string, err error) {
-	if v.old[p.ImportPath] == "" {
-		if binary, err = v.build(ctx, v.command, p); err != nil {
+// build compiles the tests of a package, once for what is laid over the module.
+func (v *verifier) build(ctx context.Context, in command, p *testPackage) (string, error) {
+	key := fmt.Sprint(p.ImportPath, in.env)
+	if v.built[key] == "" {
+		v.Progress("building the tests of " + p.ImportPath)
+		binary := filepath.Join(v.tmp, fmt.Sprint(len(v.built), ".test"))
+		if err := in.compile(ctx, binary, p.ImportPath); err != nil {
 			return "", err
 		}
-		v.old[p.ImportPath] = binary
+		v.built[key] = binary
 	}
-	return v.old[p.ImportPath], nil
-}
-
-// build compiles the tests of a package.
-func (v *verifier) build(ctx context.Context, in command, p *testPackage) (string, error) {
-	v.builds++
-	binary := filepath.Join(v.tmp, fmt.Sprint(v.builds, ".test"))
-	_, err := in.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, p.ImportPath)
-	return binary, err
+	return v.built[key], nil
 }
 
 // Count returns how many fixes had that outcome.
