@@ -202,15 +202,9 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 // allocated is what profiles hold, in bytes.
 func allocated(profiles []string) (bytes int64) {
 	for _, name := range profiles {
-		p, err := readProfile(context.Background(), name)
-		if err != nil {
-			continue
-		}
-		for i, t := range p.SampleType {
-			for _, s := range p.Sample {
-				if t.Type == "alloc_space" {
-					bytes += s.Value[i]
-				}
+		if p, err := readProfile(context.Background(), name); err == nil {
+			for _, t := range totals(p) {
+				bytes += t.Bytes
 			}
 		}
 	}

@@ -73,14 +73,11 @@ const (
 
 // A measurement holds what the sides of each benchmark measured, block by block.
 type measurement struct {
-	order  []mark
-	groups map[mark]*[sides]stat.Group
+	order  []bench
+	groups map[bench]*[sides]stat.Group
 }
 
-// A mark is a benchmark of a package.
-type mark struct{ pkg, benchmark string }
-
-func (m *measurement) add(of mark, side, block int, metric string, v float64) {
+func (m *measurement) add(of bench, side, block int, metric string, v float64) {
 	g := m.groups[of]
 	if g == nil {
 		g = &[sides]stat.Group{}
@@ -116,7 +113,7 @@ func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, e
 			return nil, err
 		}
 	}
-	m := &measurement{groups: map[mark]*[sides]stat.Group{}}
+	m := &measurement{groups: map[bench]*[sides]stat.Group{}}
 	rng := rand.New(rand.NewPCG(1, 0))
 	for block := 0; ; block++ {
 		for _, at := range rng.Perm(len(contests) * sides) {
@@ -129,7 +126,7 @@ func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, e
 			for _, res := range results {
 				for _, u := range units {
 					if value, ok := res.Value(u.unit); ok {
-						m.add(mark{con.pkg.ImportPath, res.Name.String()}, side, block, u.metric, value)
+						m.add(bench{con.pkg.ImportPath, res.Name.String()}, side, block, u.metric, value)
 					}
 				}
 			}
@@ -267,7 +264,7 @@ func (m *measurement) figures() (out []Figure) {
 				floor = min(max(1, noise.Hi, 1/noise.Lo), 10)
 			}
 			c := stat.Compare(&g[sideOld], &g[sideFixed], u.metric, floor)
-			out = append(out, Figure{Package: of.pkg, Benchmark: of.benchmark, Metric: u.name, Before: c.AValue, After: c.BValue,
+			out = append(out, Figure{Package: of.pkg, Benchmark: of.name, Metric: u.name, Before: c.AValue, After: c.BValue,
 				Ratio: factor(c.Ratio), Lo: factor(c.Lo), Hi: factor(c.Hi), Floor: factor(c.Floor), Verdict: string(c.Verdict)})
 		}
 	}

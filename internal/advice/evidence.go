@@ -3,6 +3,7 @@ package advice
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"path"
 	"path/filepath"
@@ -194,26 +195,38 @@ func (j *joiner) read(ctx context.Context, name string) error {
 
 // samples charges what a profile holds.
 func (j *joiner) samples(name string, p *profile.Profile) error {
-	index := map[string]int{} // of the values that are read, in those of a sample
-	for i, t := range p.SampleType {
-		if t.Type == "alloc_space" || t.Type == "alloc_objects" || t.Type == "cpu" {
-			index[t.Type] = i
-		}
-	}
-	if len(index) == 0 {
+	if !slices.ContainsFunc(p.SampleType, func(t *profile.ValueType) bool {
+		return t.Type == "alloc_space" || t.Type == "alloc_objects" || t.Type == "cpu"
+	}) {
 		return fmt.Errorf("advise: profile: %s holds neither alloc_space nor cpu samples; give a CPU, heap or allocs profile",
 			name)
 	}
-	for _, s := range p.Sample {
-		value := func(name string) int64 {
-			if i, ok := index[name]; ok {
-				return s.Value[i]
-			}
-			return 0
-		}
-		j.charge(s, Totals{Bytes: value("alloc_space"), Objects: value("alloc_objects"), CPU: value("cpu")})
+	for s, t := range totals(p) {
+		j.charge(s, t)
 	}
 	return nil
+}
+
+// totals are the samples of a profile, and what each of them holds.
+func totals(p *profile.Profile) iter.Seq2[*profile.Sample, Totals] {
+	return func(yield func(*profile.Sample, Totals) bool) {
+		for _, s := range p.Sample {
+			var t Totals
+			for i, of := range p.SampleType {
+				switch of.Type {
+				case "alloc_space":
+					t.Bytes = s.Value[i]
+				case "alloc_objects":
+					t.Objects = s.Value[i]
+				case "cpu":
+					t.CPU = s.Value[i]
+				}
+			}
+			if !yield(s, t) {
+				return
+			}
+		}
+	}
 }
 
 // charge gives a sample to the first line of the packages that is in its

@@ -144,15 +144,14 @@ func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*
 
 // count notes which judges a profile has in the code of remedies; of is whom a stack is of.
 func (v *verifier) count(p *profile.Profile, remedies []*remedy, of func([]profile.Line) (judge, bool)) {
-	index := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "alloc_objects" })
-	if index < 0 {
-		return
-	}
-	for _, s := range p.Sample {
+	for s, t := range totals(p) {
+		if t.Objects == 0 {
+			continue
+		}
 		stack := frames(s)
-		if b, ok := of(stack); ok && s.Value[index] > 0 && !v.timings.prepares(stack, true) {
+		if b, ok := of(stack); ok && !v.timings.prepares(stack, true) {
 			for _, r := range remedies {
-				r.tally(b, stack, s.Value[index])
+				r.tally(b, stack, t.Objects)
 			}
 		}
 	}

@@ -140,53 +140,19 @@ type call struct{ probe, number int }
 // sampled matches the functions below which sampled calls run.
 var sampled = regexp.MustCompile(hookPackage + `\.Sample(\d)$`)
 
-// A count is of one kind of object, as a call returns.
-type count struct {
-	made, live int
-	by         map[heldBy]int
-}
-
 // look takes up the objects of the heap as a call returns, or, where round is not 0, as that
 // round of a loop begins in one. It reports whether benchmarks prepare themselves by the call: then
 // it does not count.
 func (s *watching) look(ctx context.Context, round int, now call, objects []heap.Object) (prepares bool, err error) {
-	counts, prepares, err := s.count(ctx, now, objects)
-	if err != nil || prepares {
-		return prepares, err
-	}
-	for k, c := range counts {
-		all := s.m.result.of(k)
-		if round > 0 {
-			if c.made > 1 {
-				all.rounds++
-				all.inRounds = max(all.inRounds, c.live)
-				all.dense = all.dense || c.made >= round
-			}
-			continue
-		}
-		all.made += c.made
-		all.live += c.live
-		all.most = max(all.most, c.live)
-		all.calls++
-		for h, n := range c.by {
-			all.by[h] += n
-		}
-	}
-	return false, nil
-}
-
-// count counts what a call made, unless benchmarks prepare themselves by it.
-func (s *watching) count(ctx context.Context, now call, objects []heap.Object) (counts map[kindOf]*count,
-	prepares bool, err error) {
-	counts = map[kindOf]*count{}
+	counts := map[kindOf]*tally{}
 	for i := range objects {
 		if ctx.Err() != nil {
-			return nil, false, ctx.Err()
+			return false, ctx.Err()
 		}
 		o := &objects[i]
 		stack, err := s.stack(o.Stack)
 		if err != nil {
-			return nil, false, err
+			return false, err
 		}
 		of, k, ok := s.m.sampledBy(stack)
 		if !ok || of != now {
@@ -199,7 +165,7 @@ func (s *watching) count(ctx context.Context, now call, objects []heap.Object) (
 		k.size, k.by = int64(o.Bytes), s.by
 		c := counts[k]
 		if c == nil {
-			c = &count{by: map[heldBy]int{}}
+			c = &tally{by: map[heldBy]int{}}
 			counts[k] = c
 		}
 		if c.made++; o.Live && rankRoot(o.Root) < byChance {
@@ -207,7 +173,16 @@ func (s *watching) count(ctx context.Context, now call, objects []heap.Object) (
 			c.by[holderOf(o)]++
 		}
 	}
-	return counts, prepares && len(counts) == 0, nil
+	for k, c := range counts {
+		all := s.m.result.of(k)
+		if round == 0 {
+			c.most, c.calls = c.live, all.calls+1
+			all.add(c, 1)
+		} else if c.made > 1 {
+			all.add(&tally{rounds: 1, inRounds: c.live, dense: c.made >= round}, 1)
+		}
+	}
+	return prepares && len(counts) == 0, nil
 }
 
 // sampledBy tells which sampled call a stack is of, its trail there, and the function of

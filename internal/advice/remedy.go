@@ -16,8 +16,7 @@ type remedy struct {
 	broken    error          // why it cannot be tried
 	alone     *Patch         // while it is tried: what it changes beside those kept,
 	with      command        // what runs with it,
-	tests     []*suite       // the tests that it must not break,
-	contests  []contest      // and what measures it
+	tests     []*suite       // and the tests that it must not break
 
 	// make returns what it changes beside those that were kept.
 	make func(context.Context) (*Patch, error)

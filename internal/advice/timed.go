@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path"
 	"path/filepath"
 	"slices"
@@ -210,10 +211,10 @@ func timedDeclOf(fset *token.FileSet, fn *ast.FuncDecl) timedDecl {
 	return decl
 }
 
-// converts reports whether a call is a make or a conversion to a basic type.
+// converts reports whether a call is a make or another of the language, or a conversion to a basic type.
 func converts(call *ast.CallExpr) bool {
 	id, ok := call.Fun.(*ast.Ident)
-	return ok && (id.Name == "make" || len(call.Args) == 1 && basic[id.Name])
+	return ok && types.Universe.Lookup(id.Name) != nil
 }
 
 func linesOf(fset *token.FileSet, n ast.Node) lines {
@@ -245,9 +246,6 @@ func (d *timedDecl) loop(fset *token.FileSet, body *ast.BlockStmt) {
 		d.stopped = append(d.stopped, lines{stop + 1, linesOf(fset, body).to})
 	}
 }
-
-var basic = map[string]bool{"int": true, "int32": true, "int64": true, "uint": true, "uint32": true, "uint64": true,
-	"float32": true, "float64": true}
 
 // isN reports whether e is b.N.
 func isN(e ast.Expr) bool {

@@ -113,8 +113,8 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 	if r.with, err = v.lay(r.alone); err != nil {
 		return got, err
 	}
-	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && !v.passes(within, r, sideFixed) &&
-		v.passes(within, r, sideOld) {
+	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && !v.passes(within, r.with, r) &&
+		v.passes(within, v.command, r) {
 		got.Outcome = Dropped
 	}
 	switch {
@@ -126,20 +126,19 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 	return got, ctx.Err()
 }
 
-// passes reports whether the tests of a remedy's package pass on a side: those of the binary that measured it, where
-// its own benchmarks did.
-func (v *verifier) passes(ctx context.Context, r *remedy, side int) bool {
-	in := map[int]command{sideOld: v.command, sideFixed: r.with}[side]
-	for _, con := range r.contests {
-		if con.pkg.ImportPath == r.finding.Pkg {
-			binary := map[int]string{sideOld: con.old, sideFixed: con.fixed}[side]
-			in = command{con.pkg.Dir, append(slices.Clone(in.env), "PWD="+con.pkg.Dir)}
-			_, err := in.run(ctx, binary, "-test.short", "-test.paniconexit0")
-			return err == nil
-		}
+// passes reports whether the tests of a remedy's package pass, in the binary that has its benchmarks.
+func (v *verifier) passes(ctx context.Context, in command, r *remedy) bool {
+	pkgs, err := v.testPackages(ctx, r.pkgs)
+	if err != nil {
+		return false
 	}
-	ran, err := v.test(ctx, in, r.pkgs, "-short")
-	return err == nil && len(ran) == 0
+	binary, err := v.build(ctx, in, pkgs[0])
+	if err != nil {
+		return false
+	}
+	in = command{pkgs[0].Dir, append(slices.Clone(in.env), "PWD="+pkgs[0].Dir)}
+	_, err = in.run(ctx, binary, "-test.short", "-test.paniconexit0")
+	return err == nil
 }
 
 // saving is what the benchmark that saves most allocates without a fix, and with it.

@@ -276,7 +276,6 @@ func (v *verifier) measure(ctx context.Context, r *remedy, got *Verified) error 
 		got.Reason = err.Error()
 		return ctx.Err()
 	}
-	r.contests = contests
 	figures, err := v.compare(ctx, contests)
 	switch {
 	case ctx.Err() != nil:

@@ -88,11 +88,11 @@ func FuzzEdited(f *testing.F) {
 
 // measured is a measurement of one benchmark.
 func measured(allocs, bytes, time [sides][]float64) *measurement {
-	m := &measurement{groups: map[mark]*[sides]stat.Group{}}
+	m := &measurement{groups: map[bench]*[sides]stat.Group{}}
 	for metric, sides := range map[string][sides][]float64{cell.OpAllocs: allocs, cell.OpBytes: bytes, cell.OpTime: time} {
 		for side, values := range sides {
 			for block, v := range values {
-				m.add(mark{"example.org/p", "X-2"}, side, block, metric, v)
+				m.add(bench{"example.org/p", "X-2"}, side, block, metric, v)
 			}
 		}
 	}
