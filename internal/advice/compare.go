@@ -277,21 +277,24 @@ const (
 	tolerated  = 1.05
 )
 
+// better and worse report whether a figure decides.
+func (f *Figure) better() bool { return f.Verdict == string(stat.Better) && f.Ratio <= worthwhile }
+
+func (f *Figure) worse() bool { return f.Verdict == string(stat.Worse) && f.Ratio >= tolerated }
+
 // outcomeOf decides on a fix by its figures: its outcome, and why. Allocations and
 // bytes decide.
 func outcomeOf(figures []Figure) (outcome, reason string) {
 	var gain, loss, hope, fear, slow *Figure
 	for i := range figures {
 		f := &figures[i]
-		better := f.Verdict == string(stat.Better) && f.Ratio <= worthwhile
-		worse := f.Verdict == string(stat.Worse) && f.Ratio >= tolerated
 		switch {
-		case f.Metric == "time/op" && worse:
+		case f.Metric == "time/op" && f.worse():
 			slow = f.further(slow)
 		case f.Metric == "time/op":
-		case better:
+		case f.better():
 			gain = f.further(gain)
-		case worse:
+		case f.worse():
 			loss = f.further(loss)
 		case f.Ratio <= worthwhile:
 			hope = f.further(hope)
@@ -328,9 +331,7 @@ func (f *Figure) further(other *Figure) *Figure {
 // interval of a figure without a verdict reaches to where it would decide.
 func isClose(figures []Figure) bool {
 	return slices.ContainsFunc(figures, func(f Figure) bool {
-		decided := f.Verdict == string(stat.Better) && f.Ratio <= worthwhile ||
-			f.Verdict == string(stat.Worse) && f.Ratio >= tolerated
-		return f.Metric != "time/op" && !decided && (f.Lo <= worthwhile || f.Hi >= tolerated)
+		return f.Metric != "time/op" && !f.better() && !f.worse() && (f.Lo <= worthwhile || f.Hi >= tolerated)
 	})
 }
 

@@ -352,13 +352,11 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 				return err
 			}
 		}
-		word := strings.Fields(line)
-		if len(word) != 4 {
+		var now call
+		var round int
+		if _, err := fmt.Sscanf(line, "look %d %d %d", &now.probe, &now.number, &round); err != nil {
 			return fmt.Errorf("advise: measure: %q from the hooks", line)
 		}
-		f, _ := strconv.Atoi(word[1])
-		n, _ := strconv.Atoi(word[2])
-		round, _ := strconv.Atoi(word[3])
 		objects, err := s.watcher.Made(ctx, rankRoot)
 		if err != nil && looked {
 			return nil // it ends while a goroutine of its own is looked at
@@ -367,7 +365,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 			return err
 		}
 		looked = true
-		prepares, err := s.look(ctx, round, call{f, n}, objects)
+		prepares, err := s.look(ctx, round, now, objects)
 		if err != nil {
 			return err
 		}

@@ -77,7 +77,8 @@ func resolved(dir string) (string, error) {
 // A module is what the go command says of where it runs.
 type module struct {
 	GOMOD, GOWORK, GOFLAGS string
-	dir, root              string // where it was asked, without symbolic links, and the module's or workspace's directory above
+	dir                    string // where it was asked, without symbolic links
+	root                   string // the module's or workspace's directory above
 }
 
 // goEnv asks the go command about a directory.

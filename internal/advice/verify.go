@@ -127,7 +127,8 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 		return nil, fmt.Errorf("advise: bench: %w; want a regular expression", err)
 	}
 	v := &verifier{
-		VerifyConfig: c, command: command{at.dir, []string{"PWD=" + at.dir}}, at: &at, patch: patch, top: matches, sub: c.Bench[len(top):],
+		VerifyConfig: c, command: command{at.dir, []string{"PWD=" + at.dir}}, at: &at, patch: patch,
+		top: matches, sub: c.Bench[len(top):],
 		timings: newTimings(), built: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{},
 	}
 	if v.Began.IsZero() {
