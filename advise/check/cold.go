@@ -15,7 +15,7 @@ import (
 // start-up, in tests, or because of an error.
 func (c *Code) Cold(cur inspector.Cursor) bool { return c.onErrorPath(cur) || c.Once(cur) }
 
-// Once reports whether the code at cur runs only at start-up or in tests.
+// Once reports whether the code at cur runs only at start-up or in tests: a loop that begins there goes on.
 func (c *Code) Once(cur inspector.Cursor) bool {
 	later := false
 	for at := cur; at.Node() != nil; at = at.Parent() {
@@ -28,7 +28,7 @@ func (c *Code) Once(cur inspector.Cursor) bool {
 			later = later || !ok || call.Fun != n
 		case *ast.FuncDecl:
 			fn, ok := c.Info.Defs[n.Name].(*types.Func)
-			loops := !c.file(n.Pos()).test && n.Name.Name != "init" && c.inLoop(cur)
+			loops := !c.file(n.Pos()).test && n.Name.Name != "init" && c.Loop(cur) != nil
 			return ok && c.once[fn] && !loops
 		}
 	}
@@ -85,20 +85,6 @@ func CallOf(cur inspector.Cursor) *ast.CallExpr {
 		return call
 	}
 	return nil
-}
-
-// inLoop reports whether a loop with an end runs the code at cur again. One
-// without, such as that of a server, begins at start-up.
-func (c *Code) inLoop(cur inspector.Cursor) bool {
-	for loop := c.Loop(cur); loop != nil; loop = c.Loop(cur) {
-		if f, ok := loop.(*ast.ForStmt); !ok || f.Cond != nil || f.Post != nil {
-			return true
-		}
-		for cur.Node() != loop {
-			cur = cur.Parent()
-		}
-	}
-	return false
 }
 
 // Guarded reports whether the code at cur runs only if a condition for which holds

@@ -4,11 +4,9 @@ package closurecapture
 import (
 	"go/ast"
 	"go/types"
-	"go/version"
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/isobar-go/isobar/advise/check"
@@ -33,42 +31,32 @@ literal that was fewer allocations once. With Go 1.26 it is more, so the advice 
 
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.GoStmt)(nil)) {
-		goStmt := cur.Node().(*ast.GoStmt)
-		lit, ok := ast.Unparen(goStmt.Call.Fun).(*ast.FuncLit)
+		lit, ok := ast.Unparen(cur.Node().(*ast.GoStmt).Call.Fun).(*ast.FuncLit)
 		if !ok || p.Loop(cur) == nil || p.Cold(cur) {
 			continue
 		}
-		vars := captured(p, cur, lit)
-		if len(vars) == 0 {
-			continue
+		if names := captured(p, cur, lit); len(names) > 0 {
+			p.Report(cur.Node(), "the goroutine captures "+strings.Join(names, ", ")+" of the loop; pass them as arguments")
 		}
-		var names []string
-		for _, v := range vars {
-			names = append(names, v.Name())
-		}
-		p.Report(goStmt, "the goroutine captures "+strings.Join(names, ", ")+
-			" of the loop; pass them as arguments", fix(p, cur, goStmt.Call, lit, vars)...)
 	}
 }
 
-// captured returns the variables that the loops around cur declare and lit
-// reads, in order; none where one of them is written to.
-func captured(p *check.Pass, cur inspector.Cursor, lit *ast.FuncLit) (vars []*types.Var) {
+// captured names the variables that the loops around cur declare and lit reads; none where one is written to.
+func captured(p *check.Pass, cur inspector.Cursor, lit *ast.FuncLit) (names []string) {
 	body, _ := cur.FindNode(lit.Body)
 	for at := range body.Preorder((*ast.Ident)(nil)) {
 		v, _ := p.Info.Uses[at.Node().(*ast.Ident)].(*types.Var)
-		if v == nil || slices.Contains(vars, v) {
+		if v == nil || slices.Contains(names, v.Name()) {
 			continue
 		}
-		loop := declaredBy(cur, v)
-		if loop != nil && p.Assigned(v, loop) {
-			return nil
-		}
-		if loop != nil {
-			vars = append(vars, v)
+		if loop := declaredBy(cur, v); loop != nil {
+			if p.Assigned(v, loop) {
+				return nil
+			}
+			names = append(names, v.Name())
 		}
 	}
-	return vars
+	return names
 }
 
 // declaredBy returns the body of the loop around cur whose head declares v, or nil.
@@ -88,26 +76,4 @@ func declaredBy(cur inspector.Cursor, v *types.Var) *ast.BlockStmt {
 		}
 	}
 	return nil
-}
-
-// fix passes the variables as arguments of the same names. Before Go 1.22 that
-// would change what the program does.
-func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, lit *ast.FuncLit,
-	vars []*types.Var) []analysis.TextEdit {
-	if version.Compare(p.GoVersion(cur.Node().Pos()), "go1.22") < 0 || lit.Type.Params.NumFields() > 0 {
-		return nil
-	}
-	var params, args []string
-	for _, v := range vars {
-		named := check.NamedOf(v.Type())
-		if named != nil && named.Obj().Pkg() != nil && named.Obj().Pkg() != p.Code.Pkg {
-			return nil // its package may not be imported here
-		}
-		params = append(params, v.Name()+" "+types.TypeString(v.Type(), types.RelativeTo(p.Code.Pkg)))
-		args = append(args, v.Name())
-	}
-	return []analysis.TextEdit{
-		check.Insert(lit.Type.Params.Closing, strings.Join(params, ", ")),
-		check.Insert(call.Rparen, strings.Join(args, ", ")),
-	}
 }

@@ -33,7 +33,6 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
-	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -187,12 +186,6 @@ func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
 	} else if n := len(p.dynamic); n == 0 || p.dynamic[n-1] != fn {
 		p.dynamic = append(p.dynamic, fn)
 	}
-}
-
-// Callees returns the functions that the code of one names in its calls, and those whose
-// literals it makes.
-func (p *Package) Callees(fn *ssa.Function) []*ssa.Function {
-	return slices.Concat(p.callees[fn], fn.AnonFuncs)
 }
 
 // Value returns the value of an expression of the files, or nil: constants,

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/version"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -12,7 +13,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags time.After in loops.
+// Check flags time.After in loops, and time.Tick.
 var Check = check.New(check.Check{
 	Name:     "timeafter",
 	Exercise: 10,
@@ -20,7 +21,7 @@ var Check = check.New(check.Check{
 	Doc: `time.After in a select that loops
 
 Each round allocates a timer and its channel. One timer, reset in each round, serves all of them. From
-Go 1.23 Reset needs no draining.`,
+Go 1.23 Reset needs no draining. The ticker of time.Tick cannot be stopped.`,
 	When:     "another case of the select fires often, and sooner than the wait.",
 	WhenNot:  "tests, start-up code.",
 	Measured: "2,671 ns -> 1,231 ns; 3 allocations -> 0: the timer, its channel and the channel's buffer (Go 1.26.8)",
@@ -28,20 +29,29 @@ Go 1.23 Reset needs no draining.`,
 })
 
 func run(p *check.Pass) {
-	p.Calls("time", []string{"After"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
+	p.Calls("time", []string{"After", "Tick"}, func(cur inspector.Cursor, call *ast.CallExpr, name string) {
 		if p.Once(cur) {
 			return
 		}
+		sel := cur
 		comm := clause(cur)
-		if !comm.Valid() {
-			if p.Loop(cur) != nil {
-				p.Report(call, "time.After allocates a timer each time, and its channel; make one timer before "+
-					"the loop and Reset it, or, where nothing else is waited for, time.Sleep")
+		if comm.Valid() {
+			sel = comm.Parent().Parent()
+		}
+		switch rounds := p.Loop(sel) != nil; {
+		case name == "Tick":
+			if rounds || version.Compare(p.GoVersion(call.Pos()), "go1.23") < 0 {
+				p.Report(call, "nothing stops the ticker of time.Tick, before Go 1.23 not even the collector; make one with "+
+					"time.NewTicker before the loop, and stop it")
 			}
 			return
-		}
-		sel := comm.Parent().Parent()
-		if p.Loop(sel) == nil {
+		case !comm.Valid() && rounds:
+			p.Report(call, "time.After allocates a timer each time, and its channel; make one timer before "+
+				"the loop and Reset it, or, where nothing else is waited for, time.Sleep")
+			return
+		case !comm.Valid() && !held(p, cur):
+			return
+		case !rounds:
 			if version.Compare(p.GoVersion(call.Pos()), "go1.23") < 0 {
 				p.Report(call, "the timer of time.After stays until it fires, before Go "+
 					"1.23; make one with time.NewTimer, and stop it")
@@ -56,8 +66,7 @@ func run(p *check.Pass) {
 	})
 }
 
-// looped reports whether there is a loop around cur, of few rounds or one that
-// cur leaves, or no function.
+// looped reports whether there is a loop around cur, of few rounds or one that cur leaves, or no function.
 func looped(cur inspector.Cursor) bool {
 	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncLit)(nil)) {
 		_, lit := at.Node().(*ast.FuncLit)
@@ -66,24 +75,25 @@ func looped(cur inspector.Cursor) bool {
 	return check.FuncDecl(cur) == nil
 }
 
-// clause returns the select clause that receives from the call at cur.
+// held reports whether a variable holds the channel of cur for a select.
+func held(p *check.Pass, cur inspector.Cursor) bool {
+	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
+	return ok && p.Var(assign.Lhs[0]) != nil && slices.ContainsFunc(p.Uses(p.Var(assign.Lhs[0])),
+		func(use inspector.Cursor) bool { return clause(use).Valid() })
+}
+
+// clause returns the select clause that receives from the channel at cur.
 func clause(cur inspector.Cursor) inspector.Cursor {
-	recv, ok := cur.Parent().Node().(*ast.UnaryExpr)
-	if !ok || recv.Op != token.ARROW {
-		return inspector.Cursor{}
-	}
 	at := cur.Parent().Parent()
-	if _, ok := at.Node().(*ast.ExprStmt); !ok {
-		return inspector.Cursor{}
-	}
-	if _, ok := at.Parent().Node().(*ast.CommClause); !ok {
+	recv, ok := cur.Parent().Node().(*ast.UnaryExpr)
+	_, stmt := at.Node().(*ast.ExprStmt)
+	if _, comm := at.Parent().Node().(*ast.CommClause); !ok || recv.Op != token.ARROW || !stmt || !comm {
 		return inspector.Cursor{}
 	}
 	return at.Parent()
 }
 
-// fix makes the timer before an endless loop whose select is a statement of
-// the body, where the wait is a constant.
+// fix makes the timer before an endless loop whose select is a statement of the body, where the wait is a constant.
 func fix(p *check.Pass, call *ast.CallExpr, sel inspector.Cursor) []analysis.TextEdit {
 	if version.Compare(p.GoVersion(call.Pos()), "go1.23") < 0 || !p.IsConst(call.Args[0]) {
 		return nil

@@ -1,0 +1,9 @@
+package whennot
+
+import "time"
+
+func forever(beat func()) {
+	for range time.Tick(time.Minute) {
+		beat()
+	}
+}
