@@ -82,6 +82,7 @@ type Explained struct {
 	cause   *cause
 	spots   []spot         // where the compiler has the expression, or those of which one is
 	begins  token.Position // the function that a file declares around it
+	generic bool           // that is generic
 	mended  Finding        // that stands for the remedy, where that has a fix of its own
 	second  Finding        // that is tried where that saves nothing
 	fixed   string         // the key of the finding that has the fix

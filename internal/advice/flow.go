@@ -28,10 +28,10 @@ type escapes map[spot][]*Fact
 // spotOf is a position as escapes have it.
 func spotOf(at token.Position) spot { return spot{place{below(at.Filename), at.Line}, at.Column} }
 
-// escapes compiles packages. Lang are flags of the compiler, args those of the go command with the packages; back says
-// where the code has what is elsewhere in what is compiled.
-func (x *explainer) escapes(back func(spot) int, lang string, args ...string) (escapes, error) {
-	dir, err := compiled(x.ctx, x.dir, lang, args...)
+// escapes compiles packages by a command of go. Lang are flags of the compiler, args those of the command with the
+// packages; back says where the code has what is elsewhere in what is compiled.
+func (x *explainer) escapes(back func(spot) int, lang, verb string, args ...string) (escapes, error) {
+	dir, err := compiled(x.ctx, x.dir, lang, verb, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -78,10 +78,11 @@ func (x *explainer) flows(sites []Explained) error {
 	whole := x.ctx
 	x.ctx = within
 	defer func() { x.ctx = whole }()
-	said, err := x.escapes(nil, "", pkgs...)
+	said, err := x.escapes(nil, "", "build", pkgs...)
 	if err != nil {
 		return x.ended(whole, within.Err(), "the packages were compiled again")
 	}
+	tested := x.tested(sites, said)
 	p := &prover{x: x, said: map[string]escapes{}, left: proofs, by: time.Now().Add(long)}
 	for i := range sites {
 		e := &sites[i]
@@ -91,8 +92,14 @@ func (x *explainer) flows(sites []Explained) error {
 		var all []way
 		first, copies, made := x.way(e, said)
 		proven := !e.inlined && len(e.about(said)) == 0
-		if first.text != "" {
+		switch {
+		case first.text != "":
 			all, proven = p.ways(e, first, made)
+		case e.instance(said):
+			if first, copies, _ = x.way(e, tested); first.text != "" {
+				all = []way{first}
+			}
+			proven = false
 		}
 		if e.unsized() { // wherever it is inlined to
 			size := way{e.What + " " + unsized, place{absolute(x.base, e.File), e.Line}}
@@ -112,6 +119,26 @@ func (x *explainer) flows(sites []Explained) error {
 		}
 	}
 	return x.ended(whole, within.Err(), "each way was proven")
+}
+
+// instance reports whether a site is of a generic function of which the compiler has nothing to say, as the package has
+// no instance of it.
+func (e *Explained) instance(said escapes) bool { return e.generic && len(e.about(said)) == 0 }
+
+// tested is what the compiler says of instances that only tests have.
+func (x *explainer) tested(sites []Explained, said escapes) escapes {
+	args := []string{"-c", "-vet=off"}
+	for _, e := range sites {
+		u := x.units[absolute(x.base, e.File)]
+		if e.instance(said) && u != nil && !slices.Contains(args, u.PkgPath) {
+			args = append(args, u.PkgPath)
+		}
+	}
+	if len(args) == 2 {
+		return nil
+	}
+	tested, _ := x.escapes(nil, "", "test", args...) // without it, nothing is said
+	return tested
 }
 
 // unsized ends what the compiler says of memory whose size is not a constant. It says so of large elements only, though
@@ -137,6 +164,7 @@ func (e *Explained) locate(p *life.Package, s *life.Site) {
 	}
 	if at.Line > 0 {
 		e.spots, e.begins = append(e.spots, spotOf(at)), p.Fset.Position(begins)
+		e.generic = fn.TypeParams().Len() > 0
 	}
 }
 

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -234,7 +235,7 @@ func Sum(a, b int) any { return -(a + b) }
 func TestSpotsAreThoseOfTheCompiler(t *testing.T) {
 	x, p := explainerOf(t, spotted)
 	x.dir = x.base
-	said, err := x.escapes(nil, "", ".")
+	said, err := x.escapes(nil, "", "build", ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,6 +367,27 @@ func TestCopiesAreNamed(t *testing.T) {
 		if !strings.Contains(sites[0].Flow, want) || sites[0].Decides != "" {
 			t.Errorf("%q, decided at %q; want %s, and no place", sites[0].Flow, sites[0].Decides, want)
 		}
+	}
+}
+
+// TestInstancesOfTests: where only tests have instances of a generic function, what the compiler says of those is said.
+func TestInstancesOfTests(t *testing.T) {
+	x, p := explainerOf(t, "package m\n\ntype list[T any] struct{ of []T }\n\n//go:noinline\n"+
+		"func (l *list[T]) copied() *list[T] {\n\tother := *l\n\treturn &other\n}\n")
+	x.dir = x.base
+	file := p.Fset.Position(p.Files[0].Package).Filename
+	test := "package m\n\nimport \"testing\"\n\nfunc TestCopied(t *testing.T) {\n" +
+		"\tnew(list[int]).copied()\n\tnew(list[string]).copied()\n}\n"
+	if err := os.WriteFile(filepath.Join(x.base, "m_test.go"), []byte(test), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sites := []Explained{{File: filepath.Base(file), Line: 7, What: "other", Verdict: Look, cause: &cause{}}}
+	locate(x, p, &sites[0])
+	if err := x.flows(sites); err != nil {
+		t.Fatal(err)
+	}
+	if want := "return &other (return), line 8; there may be other ways"; sites[0].Flow != want || sites[0].Decides != "" {
+		t.Errorf("%q, decided at %q; want %q, and no place", sites[0].Flow, sites[0].Decides, want)
 	}
 }
 

@@ -122,7 +122,7 @@ func (p *prover) compile(ways []way) escapes {
 			return back(at)
 		}
 		return at.column
-	}, lang, append([]string{"-overlay", name}, pkgs...)...)
+	}, lang, "build", append([]string{"-overlay", name}, pkgs...)...)
 	if err != nil {
 		return nil
 	}

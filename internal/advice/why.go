@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -82,11 +83,15 @@ func anywhere(spot) bool { return true }
 // inlined reports whether it is about a copy of the code.
 func (f *Fact) inlined() bool { return f.at(-1, anywhere) != f.where(-1) }
 
+// shape matches the type arguments of what the compiler makes of a generic function.
+var shape = regexp.MustCompile(`\[go\.shape\.(?:[^\[\]]|\[\])*\]`)
+
 // decides is the step of a flow that takes it to the heap, and its number: the last one that says
 // from where, as what comes before is assigned to a variable or handed through. Taking an address only matters where
 // nothing else is done.
 func (f *Fact) decides() (text string, step int) {
 	text, step = f.Message, -1
+	defer func() { text = shape.ReplaceAllString(text, "[...]") }()
 	steps := 0
 	for i, next := range f.RelatedInformation {
 		_, from, ok := strings.Cut(strings.TrimSpace(next.Message), "from ")
@@ -123,7 +128,7 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	if n := bytes.Count(text, []byte("\n")) + 1; line > n {
 		return nil, fmt.Errorf("advise: why: %s has %d lines, so none is line %d", at[:i], n, line)
 	}
-	dir, err := compiled(ctx, filepath.Dir(file), "", ".")
+	dir, err := compiled(ctx, filepath.Dir(file), "", "build", ".")
 	if err != nil {
 		return nil, fmt.Errorf("advise: why: %w; fix this first", err)
 	}
@@ -133,14 +138,14 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	})
 }
 
-// compiled compiles packages, with more flags of the compiler, and returns the directory that holds what the compiler
+// compiled compiles packages by a command of go, with more flags of the compiler, and returns the directory that holds what the compiler
 // says of them. Its name is part of the build's key: a fresh one keeps the go command
 // from taking a package out of its cache.
-func compiled(ctx context.Context, in, flags string, pkgs ...string) (dir string, err error) {
+func compiled(ctx context.Context, in, flags, verb string, pkgs ...string) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "isobar-why-"); err != nil {
 		return "", err
 	}
-	args := append([]string{"build", "-gcflags=-json=0," + dir + flags, "-o", os.DevNull}, pkgs...)
+	args := append([]string{verb, "-gcflags=-json=0," + dir + flags, "-o", os.DevNull}, pkgs...)
 	if _, err = (command{dir: in}).run(ctx, "go", args...); err != nil {
 		os.RemoveAll(dir)
 	}
