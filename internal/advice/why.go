@@ -138,9 +138,9 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	})
 }
 
-// compiled compiles packages by a command of go, with more flags of the compiler, and returns the directory that holds what the compiler
-// says of them. Its name is part of the build's key: a fresh one keeps the go command
-// from taking a package out of its cache.
+// compiled compiles packages by a command of go, with more flags of the compiler, and returns the directory that holds
+// what the compiler says of them. Its name is part of the build's key: a fresh one keeps the go command from taking a
+// package out of its cache.
 func compiled(ctx context.Context, in, flags, verb string, pkgs ...string) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "isobar-why-"); err != nil {
 		return "", err
