@@ -64,6 +64,12 @@ func (r *Result) try(ctx context.Context, c Config) {
 // trials tries the fixes of findings, the heaviest first, until their time ends.
 func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verified, error) {
 	tried := map[string]Verified{}
+	findings = slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool {
+		return len(f.Edits) == 0 || f.Severity == check.Trap.String() || f.Share.weight() < worthTrial
+	})
+	if len(findings) == 0 {
+		return tried, nil
+	}
 	v, err := newVerifier(ctx, VerifyConfig{Dir: c.Dir, Patterns: c.Patterns, Bench: c.Measure.Bench,
 		Blocks: fewestBlocks, BenchTime: trialTime, Limit: c.Limit, Profiles: c.Profiles, Progress: c.Measure.Progress})
 	if err != nil {
@@ -74,9 +80,7 @@ func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verif
 	defer cancel()
 	var all []*remedy
 	for _, f := range findings {
-		if len(f.Edits) > 0 && f.Severity != check.Trap.String() && f.Share.weight() >= worthTrial {
-			all = append(all, v.mechanical(f))
-		}
+		all = append(all, v.mechanical(f))
 	}
 	pkgs, err := v.benchPackages(within, v.Patterns)
 	if err == nil {
@@ -86,17 +90,18 @@ func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verif
 		return cmp.Or(min(len(a.finding.after), 1)-min(len(b.finding.after), 1),
 			cmp.Compare(b.finding.Share.weight(), a.finding.Share.weight()))
 	})
-	for i, m := range all {
-		if err != nil {
-			break
-		}
+	done := 0
+	for ; err == nil && done < len(all); done++ {
+		m := all[done]
 		if tried[m.finding.after].Outcome == Kept {
 			continue
 		}
-		v.Progress(fmt.Sprintf("trying fix %d of %d: %s:%d", i+1, len(all), m.finding.File, m.finding.Line))
-		tried[m.finding.key()], err = v.trial(within, m)
+		v.Progress(fmt.Sprintf("trying fix %d of %d: %s:%d", done+1, len(all), m.finding.File, m.finding.Line))
+		if tried[m.finding.key()], err = v.trial(within, m); err != nil {
+			break
+		}
 	}
-	return tried, c.ended(ctx, err, fmt.Sprintf("%d of %d were tried", len(all)-len(tried)+1, len(all)))
+	return tried, c.ended(ctx, err, fmt.Sprintf("%d of %d were tried", len(all)-done, len(all)))
 }
 
 // trial judges one remedy by itself.
