@@ -307,7 +307,7 @@ func (r *reader) span(b []byte) (s Span, state uint8) {
 	s = Span{
 		Start: word("startAddr"), Pages: word("npages"), Elem: word("elemsize"), N: short("nelems"),
 		NoScan: class&1 != 0, class: class, freeIndex: short("freeindex"), allocAddr: word("allocBits"),
-		specials: word("specials"), userArena: b[r.f["runtime.mspan.isUserArenaChunk"]] != 0,
+		markAddr: word("gcmarkBits"), specials: word("specials"), userArena: b[r.f["runtime.mspan.isUserArenaChunk"]] != 0,
 	}
 	if class>>1 == 0 && class&1 == 0 {
 		s.LargeType = word("largeType")

@@ -40,6 +40,7 @@ type Span struct {
 	class     uint8
 	freeIndex uint32
 	allocAddr uint64
+	markAddr  uint64
 	alloc     []byte // allocation bits
 	specials  uint64
 	userArena bool

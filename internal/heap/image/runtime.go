@@ -49,7 +49,39 @@ func (r *reader) owned() []Extent {
 		all = append(all, Extent{p - min(p, chunkBytes), p + chunkBytes})
 	}
 	chunks := r.chunks()
-	return joined(slices.Concat(all, chunks, r.profile(chunks)))
+	return joined(slices.Concat(all, chunks, r.profile(chunks), r.bitmaps()))
+}
+
+// bitmaps returns where spans' bits are, and were: the lists of runtime.gcBitsArenas, of which the second has the bits
+// of the next cycle. The others may have those of no span any more.
+func (r *reader) bitmaps() (all []Extent) {
+	const size = 64 << 10 // of runtime.gcBitsArena: how much of it is used, the one behind it, and bits
+	var marks []uint64
+	for i := range r.im.Spans {
+		marks = append(marks, r.im.Spans[i].markAddr)
+	}
+	slices.Sort(marks)
+	for i := range r.im.Modules {
+		m := &r.im.Modules[i]
+		b, _ := r.im.Read(m.noPtrBSS, m.endNoPtrBSS-m.noPtrBSS)
+		for ; len(b) >= 32; b = b[8:] {
+			next := le.Uint64(b[8:])
+			k, _ := slices.BinarySearch(marks, next+16)
+			if next == 0 || next%4096 != 0 || k == len(marks) || marks[k] >= next+size {
+				continue
+			}
+			for lists := b[:32]; len(lists) > 0; lists = lists[8:] {
+				seen := map[uint64]bool{}
+				for arena := le.Uint64(lists); arena != 0 && arena%4096 == 0 && !seen[arena]; {
+					seen[arena] = true
+					all = append(all, Extent{arena, arena + size})
+					arena, _ = r.im.Word(arena + 8)
+				}
+			}
+			return all
+		}
+	}
+	return nil
 }
 
 // arenaTables returns where the map from an arena's number to its facts is, and
