@@ -171,24 +171,35 @@ func TestFleetCommands(t *testing.T) {
 		}
 	}
 
-	status := startCommand(t, isobar, "fleet", "status", where.URL, "--token-file", where.Token, "--json")
 	var got fleet.Status
-	if code := status.exit(t); code != exitOK || json.Unmarshal([]byte(status.out.String()), &got) != nil {
-		t.Fatalf("fleet status: status %d\n%s%s", code, status.out, status.err)
-	}
+	eventually(t, "the worker answers in the time that a status gives it", func() bool {
+		status := startCommand(t, isobar, "fleet", "status", where.URL, "--token-file", where.Token, "--json")
+		if code := status.exit(t); code != exitOK || json.Unmarshal([]byte(status.out.String()), &got) != nil {
+			t.Fatalf("fleet status: status %d\n%s%s", code, status.out, status.err)
+		}
+		return len(got.Workers) > 0
+	})
 	if len(got.Workers) != 1 || got.Workers[0].CellsDone != 12 || got.Workers[0].Labels["rack"] != "7" ||
 		got.Workers[0].Floor < 1 || len(got.Sweeps) != 0 {
 		t.Errorf("fleet status = %+v", got)
 	}
-	response, err := http.Get(where.Metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, err := io.ReadAll(response.Body)
-	response.Body.Close()
-	if err != nil || !strings.Contains(string(metrics), `isobar_fleet_workers{state="idle"} 1`) ||
-		!strings.Contains(string(metrics), "isobar_fleet_cells_total") {
-		t.Errorf("metrics: %v\n%s", err, metrics)
+	var metrics string
+	eventually(t, "the worker answers in the quarter of a second that a scrape gives it", func() bool {
+		response, err := http.Get(where.Metrics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics = string(text)
+		return !strings.Contains(metrics, `isobar_fleet_workers{state="idle"} 0`)
+	})
+	if !strings.Contains(metrics, `isobar_fleet_workers{state="idle"} 1`) ||
+		!strings.Contains(metrics, "isobar_fleet_cells_total") {
+		t.Errorf("metrics: %s", metrics)
 	}
 
 	drain := startCommand(t, isobar, "worker", where.URL, "--token-file", where.Token, "--drain", "w1")
