@@ -66,7 +66,9 @@ func TestTrialsCount(t *testing.T) {
 			t.Errorf("%s: %v", trial, f)
 		}
 	}
-	if f := figuresOf(t, "trial", given{"kind": "finalizer-record", "trials": "20000"}); f["/trial/record:bytes"] < 40 || f["/trial/record:bytes"] > 100 {
+	// The runtime takes records in blocks of 256 KiB, one begun block for each P:
+	// of 200,000 records two more or less are 5 %.
+	if f := figuresOf(t, "trial", given{"kind": "finalizer-record", "trials": "200000"}); f["/trial/record:bytes"] < 40 || f["/trial/record:bytes"] > 100 {
 		t.Errorf("finalizer-record: %v", f)
 	}
 	if f := figuresOf(t, "trial", given{"kind": "syncpool-hits", "trials": "10000"}); !invariant.Race && f["/trial/hits:trials"] < 9900 {
