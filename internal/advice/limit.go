@@ -25,6 +25,12 @@ func (l Limit) ends() time.Time {
 	return began.Add(l.Budget)
 }
 
+// keeping is a limit that ends before the other, by a part of it: what comes later needs that.
+func (l Limit) keeping(part time.Duration) Limit {
+	l.Budget -= l.Budget / part
+	return l
+}
+
 // within returns a context that ends with the budget, or before that, when a part of all of it is over.
 func (l Limit) within(ctx context.Context, part time.Duration) (context.Context, context.CancelFunc) {
 	end := l.ends()

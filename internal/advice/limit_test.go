@@ -152,3 +152,20 @@ func TestBudgetNothing(t *testing.T) {
 	}
 	c.holds(t, strings.ReplaceAll(err.Error(), ",", ":"), "no benchmark had begun after ")
 }
+
+// TestKeeping holds that a step ends early enough for what comes after it.
+func TestKeeping(t *testing.T) {
+	for _, c := range []struct{ gone, ends time.Duration }{
+		{0, 25 * time.Second},                 // a quarter of what it may have
+		{90 * time.Second, 100 * time.Second}, // less is left
+		{110 * time.Second, 100 * time.Second},
+	} {
+		l := Limit{Budget: 2 * time.Minute, Began: time.Now().Add(-c.gone)}
+		within, cancel := l.keeping(6).within(t.Context(), 4)
+		defer cancel()
+		end, ok := within.Deadline()
+		if late := end.Sub(l.Began.Add(c.ends)); !ok || late < 0 || c.gone > 0 && late > 0 {
+			t.Errorf("%v after it began, it ends %v later than %v", c.gone, late, c.ends)
+		}
+	}
+}

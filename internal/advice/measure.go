@@ -62,7 +62,8 @@ func measure(ctx context.Context, c Config, j *joiner, units []*unit) (sightings
 		return nil, ""
 	}
 	m := &measurer{Measuring: c.Measure, j: j, result: sightings{}, within: measuredWithin}
-	within, cancel := c.within(ctx, 4)
+	const compiling = 6 // of the budget, to tell why what is measured is on the heap
+	within, cancel := c.keeping(compiling).within(ctx, 4)
 	defer cancel()
 	err := m.all(within, c, units)
 	return m.result, m.why(c.ended(ctx, err, "all benchmarks ran"))
