@@ -3,7 +3,6 @@ package load
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +10,7 @@ import (
 
 // TestChunks requests a path whose answer has no length.
 func TestChunks(t *testing.T) {
-	t.Parallel()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/page" || r.URL.RawQuery != "n=3" {
 			t.Errorf("request for %s", r.URL)
 		}
@@ -20,10 +18,11 @@ func TestChunks(t *testing.T) {
 			io.WriteString(w, strings.Repeat("x", 5000))
 			w.(http.Flusher).Flush()
 		}
-	}))
-	defer srv.Close()
-	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Path: "/page?n=3", Rate: 10, Duration: 2 * time.Second})
-	if err != nil || r.Done != 20 || r.Failed != 0 {
-		t.Errorf("done %d, failed %d (%v), %v; want 20", r.Done, r.Failed, r.FirstErr, err)
 	}
+	c := Config{Path: "/page?n=3", Rate: 10, Duration: 2 * time.Second}
+	simulate(t, c, &http.Server{Handler: http.HandlerFunc(handler)}, func(r Result) {
+		if r.Done != 20 || r.Failed != 0 {
+			t.Errorf("done %d, failed %d (%v); want 20", r.Done, r.Failed, r.FirstErr)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -45,8 +46,11 @@ func (c *client) dial() error {
 
 // connect opens a connection whose reads and writes fail when the run must end.
 func (r *run) connect() (net.Conn, error) {
-	var d net.Dialer
-	nc, err := d.DialContext(r.ctx, "tcp", r.Address)
+	dial := r.dial
+	if dial == nil {
+		dial = func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", r.Address) }
+	}
+	nc, err := dial(r.ctx)
 	if err != nil {
 		return nil, err
 	}
