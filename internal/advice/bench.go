@@ -23,6 +23,8 @@ type testPackage struct {
 	TestGoFiles, XTestGoFiles []string
 	Deps                      []string
 	TestImports, XTestImports []string
+
+	benches []string // that its tests declare
 }
 
 // imports reports whether the tests of p may run code of pkg: it is p, or
@@ -32,7 +34,7 @@ func (p *testPackage) imports(pkg string) bool {
 		slices.Contains(p.XTestImports, pkg)
 }
 
-var benchmarkDecl = regexp.MustCompile(`(?m)^func Benchmark\w*\(`)
+var benchmarkDecl = regexp.MustCompile(`(?m)^func (Benchmark\w*)\(`)
 
 // testPackages returns the packages that match.
 func (c command) testPackages(ctx context.Context, patterns []string) ([]*testPackage, error) {
@@ -69,10 +71,10 @@ func (c command) benchPackages(ctx context.Context, patterns []string) (with []*
 			if err != nil {
 				return nil, fmt.Errorf("advise: bench: %w", err)
 			}
-			if benchmarkDecl.Match(src) {
-				with = append(with, p)
-				break
-			}
+			p.benches = append(p.benches, names(benchmarkDecl, string(src))...)
+		}
+		if len(p.benches) > 0 {
+			with = append(with, p)
 		}
 	}
 	return with, nil
@@ -101,6 +103,8 @@ type profiling struct {
 	failed         error
 	ran            bool
 	runs           int
+	chosen         *regexp.Regexp // the benchmarks, without their parts; nil for all
+	left           int            // of these, in the packages that are not done
 }
 
 // Profile runs the benchmarks of the packages that match bench, a regular
@@ -117,8 +121,16 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		return nil, nil, c.ended(ctx, err, "the packages were listed")
 	}
 	r := &profiling{Config: c, bench: bench, dir: dir, progress: progress}
+	top, _, _ := strings.Cut(bench, "/")
+	if r.chosen, err = regexp.Compile(top); err != nil {
+		r.chosen = nil // it is cut where it should not be
+	}
+	for _, p := range pkgs {
+		r.left += r.of(p, nil)
+	}
 	for _, p := range pkgs {
 		err := r.profile(within, p)
+		r.left -= r.of(p, nil)
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
@@ -147,6 +159,23 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 	}
 	return nil, nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them", packages,
 		bench)
+}
+
+// of is how many benchmarks of a package are not done yet.
+func (r *profiling) of(p *testPackage, done []string) (n int) {
+	for _, name := range p.benches {
+		if !slices.Contains(done, name) && (r.chosen == nil || r.chosen.MatchString(name)) {
+			n++
+		}
+	}
+	return n
+}
+
+// share is the part of the time that is left for benchmarks of a package that are not done: as many as they are among
+// all of these, but no more than half, as one of them may never end.
+func (r *profiling) share(p *testPackage, done []string) float64 {
+	these := r.of(p, done)
+	return min(0.5, float64(max(1, these))/float64(max(1, r.left-r.of(p, nil)+these)))
 }
 
 // build compiles the tests of a package with a file that ends them in time.
@@ -214,7 +243,7 @@ func allocated(profiles []string) (bytes int64) {
 var profileFlags = map[string]string{"cpu": "-test.cpuprofile=", "allocs": "-test.memprofile="}
 
 // under runs the benchmarks under profiles of some kinds, and returns the names of those that can be read, and whether
-// all benchmarks ended. One that does not in half of the time that is left is cut, and those after it run again.
+// all benchmarks ended. One that runs when their share of the time is over is cut, and those after it run again.
 func (r *profiling) under(ctx context.Context, p *testPackage, binary string, rate int64,
 	kinds ...string) (read []string, whole bool, err error) {
 	flags := []string{"-test.run=^$", "-test.bench=" + r.bench, "-test.benchtime=" + profileTime,
@@ -234,7 +263,7 @@ func (r *profiling) under(ctx context.Context, p *testPackage, binary string, ra
 		}
 		limit := time.Duration(0)
 		if end, ok := ctx.Deadline(); ok {
-			limit = time.Until(end) / 2
+			limit = time.Duration(float64(time.Until(end)) * r.share(p, done))
 			in.env = []string{in.env[0], fmt.Sprint("ISOBAR_ENDS=", limit)}
 		}
 		out, err := in.run(ctx, binary, this...)
@@ -256,8 +285,8 @@ func (r *profiling) under(ctx context.Context, p *testPackage, binary string, ra
 				limit.Round(10*time.Millisecond))
 		}
 		if len(late) > 0 { // or the time was over between two, which takes a collection
-			r.leave("%s of %s had not ended after %v: what was seen until then counts; give more with --budget",
-				strings.Join(late, ", "), p.ImportPath, limit.Round(10*time.Millisecond))
+			r.leave("the benchmarks of %s were cut after %v, while %s ran: what was seen until then counts; give more with "+
+				"--budget", p.ImportPath, limit.Round(10*time.Millisecond), strings.Join(late, ", "))
 		}
 		read = append(read, r.read(p, profiles)...)
 		done = slices.Concat(done, ended, late)

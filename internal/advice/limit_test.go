@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -97,7 +98,11 @@ func TestBudget(t *testing.T) {
 	if c.Profiles, c.LeftOut, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	c.holds(t, strings.Join(c.LeftOut, "\n"), "BenchmarkHangs of example.org/m had not ended after ")
+	cut, while, _ := strings.Cut(strings.Join(c.LeftOut, "\n"), ", while ")
+	if !strings.HasPrefix(while, "BenchmarkHangs ran: what was seen until then counts") {
+		t.Errorf("left out: %q", c.LeftOut)
+	}
+	c.holds(t, cut, "the benchmarks of example.org/m were cut after ")
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -110,11 +115,11 @@ func TestBudget(t *testing.T) {
 	if !by["m.First"] || !by["m.Hangs"] || !by["m.Last"] {
 		t.Errorf("explained: %v", by)
 	}
-	notes, cut := strings.Join(r.Evidence.Notes, "\n"), "the time for it ended before all benchmarks ran; give more"
+	notes, late := strings.Join(r.Evidence.Notes, "\n"), "the time for it ended before all benchmarks ran; give more"
 	if c.Budget/4 > measuredWithin { // that ends it first
-		cut = "what was seen within 12s of BenchmarkHangs counts"
+		late = "what was seen within 12s of BenchmarkHangs counts"
 	}
-	if !strings.Contains(notes, "not all lifetimes were measured: "+cut) || !strings.Contains(notes, c.LeftOut[0]) {
+	if !strings.Contains(notes, "not all lifetimes were measured: "+late) || !strings.Contains(notes, c.LeftOut[0]) {
 		t.Errorf("no word of what was cut:\n%s", notes)
 	}
 }
@@ -151,6 +156,31 @@ func TestBudgetNothing(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	c.holds(t, strings.ReplaceAll(err.Error(), ",", ":"), "no benchmark had begun after ")
+}
+
+// TestShare holds that packages share the time by their benchmarks, and that one of these never has more than half.
+func TestShare(t *testing.T) {
+	few := &testPackage{benches: []string{"BenchmarkA"}}
+	many := &testPackage{benches: []string{"BenchmarkA", "BenchmarkB", "BenchmarkC"}}
+	for _, c := range []struct {
+		p      *testPackage
+		left   int
+		done   []string
+		chosen string
+		want   float64
+	}{
+		{few, 20, nil, ".", 0.05},
+		{many, 20, nil, ".", 0.15},
+		{many, 20, []string{"BenchmarkA", "BenchmarkB"}, ".", 1.0 / 18},
+		{many, 4, nil, ".", 0.5},
+		{many, 3, []string{"BenchmarkA", "BenchmarkB", "BenchmarkC"}, ".", 0.5}, // what was not seen in its sources
+		{many, 10, nil, "A$|B$", 0.2},
+	} {
+		r := &profiling{left: c.left, chosen: regexp.MustCompile(c.chosen)}
+		if got := r.share(c.p, c.done); got != c.want {
+			t.Errorf("of %v of %d without %v, %q: %v, want %v", c.p.benches, c.left, c.done, c.chosen, got, c.want)
+		}
+	}
 }
 
 // TestKeeping holds that a step ends early enough for what comes after it.
