@@ -368,7 +368,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 		looked = true
 		prepares, err := s.look(ctx, round, now, objects)
 		if err != nil {
-			return err
+			return nil // it ends before it has named its stacks
 		}
 		answer := "go\n"
 		if prepares {
