@@ -3,13 +3,28 @@ package runner
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/http11"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestHTTP runs a server and its load, a process each. The load is low: a machine
-// that stands still for two seconds loses requests.
+// driven is the length of the schedule of a load.
+const driven = 2 * time.Second
+
+// checkDone fails the test unless a load did all requests. One may leave some only when it had
+// twice its time: then the machine stood still, and the record says so. None may fail.
+func checkDone(t *testing.T, rec cell.Record, want float64) {
+	t.Helper()
+	due, done := rec.Metrics[cell.Scheduled], rec.Metrics[cell.Done]
+	took := done / rec.Metrics[cell.Throughput]
+	late := hasWarning(rec, "backlog") && took >= 2*driven.Seconds()
+	if due != want || done != want && !late {
+		t.Errorf("%v requests were due and %v done in %.2f s, want %v: %v", due, done, took, want, rec.Warnings)
+	}
+}
+
+// TestHTTP runs a server and its load, a process each.
 func TestHTTP(t *testing.T) {
 	servers := []string{"nethttp"}
 	for _, mode := range http11.MemoryModes() {
@@ -23,15 +38,14 @@ func TestHTTP(t *testing.T) {
 			t.Parallel()
 			c := testCell("http")
 			c.Params = map[string]string{
-				"server": server, "rate": "100", "connections": "7", "duration": "2s", "body": "1000", "reply": "9000", "live": "1MB", "controller": "idle",
+				"server": server, "rate": "100", "connections": "7", "duration": driven.String(), "body": "1000", "reply": "9000",
+				"live": "1MB", "controller": "idle",
 			}
 			rec := run(t, c)
 			if rec.Err != nil {
 				t.Fatal(rec.Err)
 			}
-			if rec.Metrics[cell.Scheduled] != 200 || rec.Metrics[cell.Done] != 200 {
-				t.Errorf("%v requests were due and %v done, want 200", rec.Metrics[cell.Scheduled], rec.Metrics[cell.Done])
-			}
+			checkDone(t, rec, 200)
 			if len(rec.Latency[cell.HistResponse]) == 0 || len(rec.Latency[cell.HistService]) == 0 {
 				t.Error("no latencies")
 			}
@@ -54,14 +68,15 @@ func TestHTTPAnswers(t *testing.T) {
 			t.Run(name+"/"+server, func(t *testing.T) {
 				t.Parallel()
 				c := testCell("http")
-				c.Params = map[string]string{"server": server, "rate": "50", "connections": "5", "duration": "2s"}
+				c.Params = map[string]string{"server": server, "rate": "50", "connections": "5", "duration": driven.String()}
 				maps.Copy(c.Params, params)
 				rec := run(t, c)
 				if rec.Err != nil {
 					t.Fatal(rec.Err)
 				}
-				if rec.Metrics[cell.Scheduled] != 100 || rec.Metrics[cell.Done] != 100 || rec.Metrics[cell.OpCPU] <= 0 {
-					t.Errorf("%v requests were due and %v done, want 100", rec.Metrics[cell.Scheduled], rec.Metrics[cell.Done])
+				checkDone(t, rec, 100)
+				if rec.Metrics[cell.OpCPU] <= 0 {
+					t.Errorf("%v ns of CPU time a request", rec.Metrics[cell.OpCPU])
 				}
 				if n := rec.Metrics["/httpload/halfopen:connections"]; name == "half" && n != 30 {
 					t.Errorf("%v half-open connections, want 30", n)

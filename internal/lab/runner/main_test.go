@@ -122,8 +122,10 @@ func registerTestWorkloads() {
 		},
 	})
 	workload.Register(&workload.Workload{
-		Name:   "test-reporter",
-		Params: []workload.Param{{Name: "ops", Default: "20_000"}, {Name: "time", Default: "0s"}, {Name: "workers", Default: "2"}},
+		Name: "test-reporter",
+		Params: []workload.Param{
+			{Name: "ops", Default: "20_000"}, {Name: "time", Default: "0s"}, {Name: "workers", Default: "2"},
+		},
 		New: func(env workload.Env) (workload.Task, error) {
 			return reporterTask{&closedTask{env.Params}}, nil
 		},
@@ -159,10 +161,14 @@ func (t *closedTask) Loop(worker int, n int64) uint64 {
 //go:noinline
 func keepAlive(b []byte) { b[0] = 1 }
 
-// reporterTask has a distribution of its own in the place of that of its operations.
+// reporterTask has a distribution of its own in the place of that of its operations, which
+// it keeps under the name replaced.
 type reporterTask struct{ *closedTask }
 
+const replaced = "replaced"
+
 func (t reporterTask) Report(rec *cell.Record) {
+	rec.Latency[replaced] = rec.Latency[cell.HistService]
 	h := new(latency.Histogram)
 	h.Record(time.Second)
 	if err := rec.SetLatency(cell.HistService, h); err != nil {
