@@ -358,7 +358,11 @@ func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) 
 	}
 	w := window{from: from, last: from, whole: from.Cycles >= first.Cycles+2}
 	end := time.Now().Add(max(t.block-time.Since(began), leastBlock))
-	for now := time.Now(); now.Before(end) || !w.complete() && now.Before(end.Add(t.block)); now = time.Now() {
+	// Looks are counted: while the whole machine stands still, time passes and nothing is done.
+	for more := t.block / step; time.Now().Before(end) || !w.complete() && more > 0; {
+		if !time.Now().Before(end) {
+			more--
+		}
 		s, err := t.wait(ctx, gc, step)
 		if err != nil {
 			return nil, err
@@ -408,8 +412,13 @@ func (w *window) see(s State) {
 	w.last = s
 }
 
-// complete reports whether a whole collection is in the window, or none is ever known of.
-func (w *window) complete() bool { return w.last.Cycles == 0 || w.whole && w.to.Cycles > w.from.Cycles }
+// complete reports whether a whole collection is in the window, or where none is ever known of, some CPU time.
+func (w *window) complete() bool {
+	if w.last.Cycles == 0 {
+		return w.last.CPU > w.from.CPU
+	}
+	return w.whole && w.to.Cycles > w.from.Cycles
+}
 
 func (w *window) span() (from, to State) {
 	if w.last.Cycles == 0 || !w.complete() {

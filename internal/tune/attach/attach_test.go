@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -33,6 +34,9 @@ type fake struct {
 	rarely     bool      // collections are rare
 	stuck      bool      // Restore does nothing
 	lost       error     // of Restore
+	// The machine stands still for so long at a look, the fourth after each Apply.
+	still time.Duration
+	looks int
 }
 
 const live = 100 << 20
@@ -75,7 +79,12 @@ func (f *fake) advance() {
 }
 
 func (f *fake) Look(context.Context) (State, error) {
-	f.advance()
+	if f.looks++; f.still > 0 && f.looks == 4 {
+		time.Sleep(f.still)
+		f.at = time.Now()
+	} else {
+		f.advance()
+	}
 	s := f.state
 	s.At, s.GC, s.Found = f.at, f.now, f.found
 	if f.other != 0 && f.now != f.found {
@@ -92,7 +101,7 @@ func (f *fake) Apply(_ context.Context, gc cell.GC, hold time.Duration) error {
 	if hold <= 0 {
 		return errors.New("held for no time")
 	}
-	f.now, f.noise, f.until = gc, 1+0.01*f.rng.NormFloat64(), time.Now().Add(hold)
+	f.now, f.noise, f.until, f.looks = gc, 1+0.01*f.rng.NormFloat64(), time.Now().Add(hold), 0
 	return nil
 }
 
@@ -275,6 +284,27 @@ func TestBlocksOutlastTheHold(t *testing.T) {
 			t.Errorf("%+v, %v; now %v", a, err, f.now)
 		}
 	})
+}
+
+// TestMachineStandsStill: where the whole machine stands still for longer than a block, as a
+// virtual one may, the server is measured after that. It did not do nothing.
+func TestMachineStandsStill(t *testing.T) {
+	for _, rarely := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake()
+			f.still, f.rarely = 3*time.Second, rarely
+			a, err := Run(t.Context(), Config{Server: f, Seed: 1, Budget: 18 * time.Second, Settings: []cell.GC{{Percent: 300}}})
+			if err != nil || len(a.Arms) != 2 || len(a.Arms[1].CPU) != exploring {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			for _, cpu := range slices.Concat(a.Arms[0].CPU, a.Arms[1].CPU) {
+				if cpu < 1.1 || cpu > 1.5 { // seconds per GiB: 1.4 under GOGC=100, 1.13 under 300
+					t.Errorf("blocks of %.2f and %.2f", a.Arms[0].CPU, a.Arms[1].CPU)
+					break
+				}
+			}
+		})
+	}
 }
 
 // TestWindow: a window holds whole collections where two end in it, all of it where they are
