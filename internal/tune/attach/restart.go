@@ -46,9 +46,11 @@ const restartWithin = 2 * time.Minute
 func NewRestarted(pid int, command string, settle time.Duration) (*Restarted, error) {
 	r := &Restarted{proc: os.DirFS("/proc"), command: command, settle: settle, pid: pid}
 	var err error
-	// A process that execve(2) still loads has no command line either.
+	// What has just been started is still its shell, and then, while execve(2) loads it, has no command line.
+	isGo := false
 	for range 100 {
-		if r.program, err = r.programOf(pid); !errors.Is(err, errNoCommandLine) {
+		isGo = r.isGo(pid) // before the command line, which is that of the shell before
+		if r.program, err = r.programOf(pid); err == nil && isGo || err != nil && !errors.Is(err, errNoCommandLine) {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -59,7 +61,7 @@ func NewRestarted(pid int, command string, settle time.Duration) (*Restarted, er
 	if r.found, err = r.settingOf(pid); err != nil {
 		return nil, fmt.Errorf("tune: --attach %d: %w", pid, err)
 	}
-	if !r.isGo(pid) {
+	if !isGo {
 		return nil, fmt.Errorf("tune: --attach %d: its program is not Go (it has no build information): GOGC does not "+
 			"affect it", pid)
 	}
