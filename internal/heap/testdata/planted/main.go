@@ -57,6 +57,15 @@ const each = 256 << 10
 
 func blob() []byte { return make([]byte, each) }
 
+// settled returns once all other goroutines have come to where they wait, however busy the machine is.
+func settled() {
+	for text := make([]byte, 1<<20); ; time.Sleep(time.Millisecond) {
+		if n := runtime.Stack(text, true); !strings.Contains(string(text[:n]), "[runnable") {
+			return
+		}
+	}
+}
+
 //go:noinline
 func stuck(body []byte, release chan struct{}) {
 	<-release
@@ -83,7 +92,7 @@ var leaks = map[string]func(){
 		for range 60 {
 			go stuck(blob(), release)
 		}
-		time.Sleep(50 * time.Millisecond)
+		settled()
 	},
 	"channel": func() {
 		for range 60 {
@@ -215,7 +224,7 @@ func init() {
 		go locked(held)
 		go inTime(blob(), time.After(time.Hour))
 		go nothing(blob())
-		time.Sleep(50 * time.Millisecond)
+		settled()
 	}
 }
 
@@ -242,13 +251,13 @@ func init() {
 		for range 60 {
 			go deferred(blob())
 		}
-		time.Sleep(50 * time.Millisecond)
+		settled()
 	}
 	leaks["panicking"] = func() {
 		for range 60 {
 			go panicking(blob())
 		}
-		time.Sleep(50 * time.Millisecond)
+		settled()
 	}
 	leaks["cleanup"] = func() {
 		cleaned = new(record)
