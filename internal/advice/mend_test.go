@@ -317,7 +317,7 @@ func TestMendedFixesHold(t *testing.T) {
 		}
 	}
 	v, err := Verify(t.Context(), VerifyConfig{Dir: dir, Patterns: c.Patterns, Bench: ".", Blocks: 4, BenchTime: "20x",
-		Limit: Limit{Budget: 3 * time.Minute}, Profiles: c.Profiles, Progress: func(string) {}}, fixes)
+		Limit: Limit{Budget: 20 * time.Minute}, Profiles: c.Profiles, Progress: func(string) {}}, fixes)
 	if err != nil {
 		t.Fatal(err)
 	}
