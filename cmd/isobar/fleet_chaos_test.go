@@ -75,7 +75,7 @@ func TestFleetChaos(t *testing.T) {
 		}
 		c.revive()
 	}
-	most := time.Minute
+	most := 5 * time.Minute
 	if os.Getenv("ISOBAR_SOAK") != "" {
 		most = 10 * time.Minute
 	}

@@ -99,7 +99,7 @@ func (p *process) exit(t *testing.T) int {
 // eventually waits until the condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	eventuallyWithin(t, time.Minute, what, condition)
+	eventuallyWithin(t, 5*time.Minute, what, condition)
 }
 
 func eventuallyWithin(t *testing.T, most time.Duration, what string, condition func() bool) {
@@ -250,7 +250,7 @@ func TestWorkerFinishesItsBlock(t *testing.T) {
 	where := server.served(t)
 	worker := startCommand(t, isobar, "worker", where.URL, "--token-file", where.Token, "--dir", filepath.Join(dir, "w"))
 	run := startCommand(t, isobar, "--store", db, "lab", "run", "strategies", "--strategy", "plain,syncpool", "--duration",
-		"300ms", "--reps", "1",
+		"1s", "--reps", "1",
 		"--fleet", where.URL, "--fleet-token-file", where.Token)
 	f, err := fleet.Connect(t.Context(), fleet.Options{URL: where.URL, TokenFile: where.Token})
 	if err != nil {
@@ -258,7 +258,7 @@ func TestWorkerFinishesItsBlock(t *testing.T) {
 	}
 	defer f.Close()
 	eventually(t, "a cell runs", func() bool {
-		members, err := f.Members(t.Context(), 100*time.Millisecond)
+		members, err := f.Members(t.Context(), 500*time.Millisecond)
 		return err == nil && len(members) == 1 && members[0].State == "running"
 	})
 	worker.Process.Signal(syscall.SIGTERM)
