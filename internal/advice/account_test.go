@@ -64,7 +64,8 @@ func exercise(t *testing.T, number int, variant string) workload.Closed {
 }
 
 var exercisePackage = sync.OnceValues(func() ([]*unit, error) {
-	return analyze(context.Background(), Config{Dir: filepath.Join("..", ".."), Patterns: []string{"./internal/lab/exercise"}, Checks: advise.All()})
+	return analyze(context.Background(), Config{Dir: filepath.Join("..", ".."),
+		Patterns: []string{"./internal/lab/exercise"}, Checks: advise.All()})
 })
 
 // exerciseLife is shared: each profile is of the same packages.
@@ -85,7 +86,8 @@ func resolve(t *testing.T, profile string) (map[string]Explained, error) {
 	for _, u := range pkgs {
 		findings = append(findings, u.Findings...)
 	}
-	e, err := join(t.Context(), Config{Profiles: []string{profile}, life: exerciseLife()}, pkgs, filepath.Join("..", ".."), findings)
+	c := Config{Profiles: []string{profile}, life: exerciseLife()}
+	e, err := join(t.Context(), c, pkgs, filepath.Join("..", ".."), findings)
 	if err != nil {
 		return nil, err
 	}

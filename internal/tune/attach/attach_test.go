@@ -238,7 +238,8 @@ func TestRunRestoresWhateverHappens(t *testing.T) {
 		"small a budget": {nil, "give a --budget of "},
 		"all others fail": {func(f *fake) { f.refuse = func(gc cell.GC) bool { return gc != f.found } },
 			"no setting can be tried: GOGC=off:420MiB was refused by the server"},
-		"nothing is left": {func(f *fake) { f.state.LiveBytes, f.found.Percent = 100*live, 1 }, "nothing to compare GOGC=1 with"},
+		"nothing is left": {func(f *fake) { f.state.LiveBytes, f.found.Percent = 100*live, 1 },
+			"nothing to compare GOGC=1 with"},
 		"it stays set":    {func(f *fake) { f.stuck = true }, "is in force, and not today's 100"},
 		"it cannot reset": {func(f *fake) { f.lost = errors.New("gone") }, "GOGC=100 could not be restored: gone"},
 	} {
@@ -428,8 +429,9 @@ func TestCandidatesKeepTheirDistance(t *testing.T) {
 func TestMost(t *testing.T) {
 	s := State{ResidentBytes: 600 * mib, MappedBytes: 580 * mib}
 	for name, tc := range map[string]struct{ limit, group, asked, want int64 }{
-		"twice": {0, 0, 0, 1200}, "asked": {0, 0, 700, 700}, "its limit": {800, 0, 0, 820}, "asked beyond": {800, 0, 1000, 1000},
-		"its group": {0, 1000, 0, 900}, "not asked beyond it": {0, 1000, 2000, 900}, "a group of room": {0, 4000, 0, 1200},
+		"twice": {0, 0, 0, 1200}, "asked": {0, 0, 700, 700}, "its limit": {800, 0, 0, 820},
+		"asked beyond": {800, 0, 1000, 1000},
+		"its group":    {0, 1000, 0, 900}, "not asked beyond it": {0, 1000, 2000, 900}, "a group of room": {0, 4000, 0, 1200},
 	} {
 		s.Found.LimitBytes, s.GroupBytes = tc.limit*mib, tc.group*mib
 		if got := s.most(float64(tc.asked * mib)); got != float64(tc.want*mib) {

@@ -110,7 +110,8 @@ func TestRestarted(t *testing.T) {
 	}
 	number(t, dir)
 	r.command = "kill $(cat pid); false"
-	if err := r.Restore(t.Context()); err == nil || !strings.Contains(err.Error(), "by hand: export GOGC=70 GOMEMLIMIT=off; kill") {
+	if err := r.Restore(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "by hand: export GOGC=70 GOMEMLIMIT=off; kill") {
 		t.Errorf("it cannot be restored: %v", err)
 	}
 }
