@@ -38,6 +38,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -98,12 +99,16 @@ type Fleet struct {
 	log    func(format string, args ...any)
 	lost   context.Context // ends when the connection is closed permanently
 	closed context.CancelFunc
+
+	mu       sync.Mutex
+	answered map[string]bool // guarded by mu: names of the members that answered the last call of Members
+	patience time.Duration   // how long Members waits for those; set by Connect
 }
 
 // Connect connects and creates missing streams. Later the connection repairs
 // itself, however long that takes, unless the servers refuse the credential.
 func Connect(ctx context.Context, o Options) (*Fleet, error) {
-	f := &Fleet{log: o.Log}
+	f := &Fleet{log: o.Log, patience: patience}
 	if f.log == nil {
 		f.log = func(string, ...any) {}
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // A Collector exposes a fleet's Status as Prometheus metrics. It asks the fleet
-// at each scrape, which takes a quarter of a second. NewCollector makes one.
+// at each scrape, which takes a quarter of a second, or longer if a worker that
+// answered the last time is late; see Members. NewCollector makes one.
 type Collector struct{ fleet *Fleet }
 
 // NewCollector returns a Collector of the fleet.

@@ -126,6 +126,7 @@ func (c ServerConfig) options(s *Server) (*server.Options, error) {
 		ServerName: c.Name, NoSigs: true, NoLog: true, JetStream: true, DisableJetStreamBanner: true,
 		DontListen: c.Listen == "",
 		MaxPayload: 8 << 20, StoreDir: c.Dir, SyncInterval: syncInterval, SyncAlways: c.Sync, WriteDeadline: 10 * time.Second,
+		AuthTimeout: 10, // seconds; a machine that stops for two would be refused
 	}
 	if c.Dir == "" {
 		dir, err := os.MkdirTemp("", "isobar-fleet-")

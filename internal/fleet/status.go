@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,8 +40,7 @@ func (s SweepStatus) Needs() string {
 	return strings.Join(slices.Concat([]string{s.Requires.Kind}, s.Requires.Platforms, s.Requires.Labels), " ")
 }
 
-// Status asks workers and servers. It waits for workers' answers for the given
-// time.
+// Status asks workers and servers. It waits for workers' answers as Members does.
 func (f *Fleet) Status(ctx context.Context, wait time.Duration) (*Status, error) {
 	s := &Status{Server: f.nc.ConnectedServerName(), Cluster: f.nc.ConnectedClusterName(), Sweeps: []SweepStatus{}}
 	var err error
@@ -107,8 +107,16 @@ func unfit(r Requirement, workers []Member) string {
 	return strings.Join(reasons, "; ")
 }
 
-// Members returns the members that answer within the given time, by name.
+// patience is how long Members waits for a member that answered the last time.
+const patience = 2 * time.Second
+
+// Members returns the members that answer within the given time, by name. If one
+// that answered the last call is late, Members waits for it, for two seconds at
+// most: on a busy machine it may still be there.
 func (f *Fleet) Members(ctx context.Context, wait time.Duration) ([]Member, error) {
+	f.mu.Lock()
+	late, answered := maps.Clone(f.answered), map[string]bool{}
+	f.mu.Unlock()
 	inbox := nats.NewInbox()
 	answers, err := f.nc.SubscribeSync(inbox)
 	if err != nil {
@@ -119,18 +127,32 @@ func (f *Fleet) Members(ctx context.Context, wait time.Duration) ([]Member, erro
 	if err := f.nc.PublishRequest(pingSubject, inbox, nil); err != nil {
 		return nil, fmt.Errorf("fleet: members: %w", err)
 	}
-	deadline, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
 	members := []Member{}
-	for {
-		m, err := answers.NextMsgWithContext(deadline)
-		if err != nil { // time is up, or nobody listens
-			break
+	// collect takes answers until the time is up, which it reports, or nobody listens.
+	collect := func(wait time.Duration, enough func() bool) bool {
+		deadline, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		for !enough() {
+			m, err := answers.NextMsgWithContext(deadline)
+			if err != nil {
+				return deadline.Err() != nil
+			}
+			var member Member
+			if json.Unmarshal(m.Data, &member) == nil && member.Name != "" {
+				members = append(members, member)
+				answered[member.Name] = true
+				delete(late, member.Name)
+			}
 		}
-		var member Member
-		if json.Unmarshal(m.Data, &member) == nil && member.Name != "" {
-			members = append(members, member)
-		}
+		return false
+	}
+	if collect(wait, func() bool { return false }) && ctx.Err() == nil {
+		collect(f.patience, func() bool { return len(late) == 0 })
+	}
+	if ctx.Err() == nil {
+		f.mu.Lock()
+		f.answered = answered
+		f.mu.Unlock()
 	}
 	slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return members, ctx.Err()

@@ -1,0 +1,59 @@
+package fleet
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// TestLateAnswers asks a worker that answers later than in the time given. Members waits for
+// it if it answered the last time, and forgets it once it has left.
+func TestLateAnswers(t *testing.T) {
+	server := serve(t, ServerConfig{})
+	f := connect(t, Options{Server: server})
+	const wait = 50 * time.Millisecond
+	f.patience = time.Minute
+	startWorker(t, Options{Server: server}, workerConfig(t, "prompt", noop))
+	late := connect(t, Options{Server: server})
+	answers, err := late.nc.Subscribe(pingSubject, func(m *nats.Msg) {
+		if doc, err := json.Marshal(Member{Name: "late"}); err == nil {
+			time.Sleep(2 * wait)
+			m.Respond(doc)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := late.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	names := func() string {
+		members, err := f.Members(t.Context(), wait)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := ""
+		for _, m := range members {
+			all += m.Name + " "
+		}
+		return all
+	}
+	f.answered = map[string]bool{"prompt": true, "late": true} // as after a call that gave them time
+	for range 3 {
+		if got := names(); got != "late prompt " {
+			t.Errorf("%q answer, want both", got)
+		}
+	}
+	if err := answers.Unsubscribe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := late.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	f.patience = wait
+	if names(); f.answered["late"] {
+		t.Error("Members goes on to wait for a worker that has left")
+	}
+}
