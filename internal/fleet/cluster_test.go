@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -24,7 +25,8 @@ func TestCluster(t *testing.T) {
 		t.Skip("the servers are separate processes, which the race detector cannot see")
 	}
 	binary := filepath.Join(t.TempDir(), "nats-server")
-	if output, err := exec.Command("go", "build", "-o", binary, "github.com/nats-io/nats-server/v2").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", binary, "github.com/nats-io/nats-server/v2")
+	if output, err := build.CombinedOutput(); err != nil {
 		t.Skipf("nats-server cannot be built here: %v: %s", err, output)
 	}
 	nodes := startCluster(t, binary)
@@ -57,7 +59,7 @@ func TestCluster(t *testing.T) {
 	s := newStore(t, 4, 60)
 	var once sync.Once
 	for i := range 3 {
-		startWorker(t, o, workerConfig(t, fmt.Sprint(i), func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+		config := workerConfig(t, fmt.Sprint(i), func(ctx context.Context, c cell.Cell) (cell.Record, profiles, error) {
 			if c.Block >= 20 {
 				once.Do(func() {
 					leader := work.CachedInfo().Cluster.Leader
@@ -66,7 +68,8 @@ func TestCluster(t *testing.T) {
 				})
 			}
 			return noop(ctx, c)
-		}))
+		})
+		startWorker(t, o, config)
 	}
 	if err := f.Sweep(t.Context(), s.sweep(t)); err != nil {
 		t.Fatal(err)
@@ -130,17 +133,19 @@ cluster { name: isobar, listen: "127.0.0.1:%d", routes: [%s] }
 	return nodes
 }
 
-// freePorts returns n loopback ports that nobody listens on.
+// freePorts returns n loopback ports that nobody listens on. They lie below those that
+// the kernel gives to whoever asks for any port, which might take them meanwhile.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+	for len(ports) < n {
+		port := 10_000 + rand.IntN(32_768-10_000)
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
 		defer listener.Close() // all at once, so that they differ
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+		ports = append(ports, port)
 	}
 	return ports
 }

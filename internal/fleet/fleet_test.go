@@ -54,7 +54,8 @@ func newStore(t testing.TB, configs, blocks int) *testStore {
 	for i := range levels {
 		levels[i] = fmt.Sprint(i + 1)
 	}
-	spec := plan.Spec{Studies: []plan.Study{{Workload: "alloc", Factors: []plan.Factor{{Name: "iterations", Levels: levels}}}}, Repetitions: blocks, Seed: 1}
+	study := plan.Study{Workload: "alloc", Factors: []plan.Factor{{Name: "iterations", Levels: levels}}}
+	spec := plan.Spec{Studies: []plan.Study{study}, Repetitions: blocks, Seed: 1}
 	cells, err := spec.Cells()
 	if configs < 3 { // a single configuration has no twin
 		cells, err = make([]cell.Cell, configs*blocks), nil
@@ -135,15 +136,17 @@ func (s *testStore) check(t testing.TB) (failures int, workers map[string]int) {
 	return failures, workers
 }
 
-// runFunc is a Runner.
-type runFunc func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error)
+type profiles = map[string][]byte
 
-func (f runFunc) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+// runFunc is a Runner.
+type runFunc func(ctx context.Context, c cell.Cell) (cell.Record, profiles, error)
+
+func (f runFunc) Run(ctx context.Context, c cell.Cell) (cell.Record, profiles, error) {
 	return f(ctx, c)
 }
 
 // noop runs a cell without doing anything; its figure identifies the cell.
-func noop(_ context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+func noop(_ context.Context, c cell.Cell) (cell.Record, profiles, error) {
 	return cell.Record{Cell: c, Started: time.Now(), Metrics: map[string]float64{cell.Ops: float64(c.Index)}}, nil, nil
 }
 
@@ -151,7 +154,8 @@ func noop(_ context.Context, c cell.Cell) (cell.Record, map[string][]byte, error
 func workerConfig(t testing.TB, name string, run runFunc) WorkerConfig {
 	return WorkerConfig{
 		Name: name, Machine: cell.Machine{Hostname: "machine-" + name, Isobar: "test", CPUs: 2}, Dir: t.TempDir(),
-		Runner: func(string) Runner { return run }, Log: func(format string, args ...any) { t.Logf(name+": "+format, args...) },
+		Runner: func(string) Runner { return run },
+		Log:    func(format string, args ...any) { t.Logf(name+": "+format, args...) },
 	}
 }
 
@@ -180,6 +184,8 @@ func TestWorkersDie(t *testing.T) {
 	s := newStore(t, 10, 20)
 	var deaths atomic.Int64
 	const most = 30
+	sweep := s.sweep(t)
+	sweep.Attempts = 3 * most // no block fails, however many of the deaths it meets
 	ctx, stop := context.WithCancel(t.Context())
 	var workers sync.WaitGroup
 	for i := range 4 {
@@ -196,7 +202,8 @@ func TestWorkersDie(t *testing.T) {
 						f.Close()
 					}
 				}
-				config := workerConfig(t, fmt.Sprintf("%d-%d", i, life), func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+				name := fmt.Sprintf("%d-%d", i, life)
+				config := workerConfig(t, name, func(ctx context.Context, c cell.Cell) (cell.Record, profiles, error) {
 					die(0.05)
 					return noop(ctx, c)
 				})
@@ -210,7 +217,7 @@ func TestWorkersDie(t *testing.T) {
 	}
 	defer workers.Wait()
 	defer stop()
-	if err := connect(t, Options{Server: server}).Sweep(ctx, s.sweep(t)); err != nil {
+	if err := connect(t, Options{Server: server}).Sweep(ctx, sweep); err != nil {
 		t.Fatal(err)
 	}
 	failures, names := s.check(t)
@@ -264,7 +271,7 @@ func TestStreamsAreLost(t *testing.T) {
 	s := newStore(t, 5, 20)
 	f := connect(t, Options{Server: server})
 	var once sync.Once
-	startWorker(t, Options{Server: server}, workerConfig(t, "w", func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+	config := workerConfig(t, "w", func(ctx context.Context, c cell.Cell) (cell.Record, profiles, error) {
 		if c.Block == 7 {
 			once.Do(func() {
 				for _, stream := range []string{workStream, resultStream, deadStream} {
@@ -275,7 +282,8 @@ func TestStreamsAreLost(t *testing.T) {
 			})
 		}
 		return noop(ctx, c)
-	}))
+	})
+	startWorker(t, Options{Server: server}, config)
 	if err := f.Sweep(t.Context(), s.sweep(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -290,12 +298,13 @@ func TestPoisonedBlock(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	s := newStore(t, 3, 6)
 	for i := range 2 {
-		startWorker(t, Options{Server: server}, workerConfig(t, fmt.Sprint(i), func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+		config := workerConfig(t, fmt.Sprint(i), func(ctx context.Context, c cell.Cell) (cell.Record, profiles, error) {
 			if c.Block == 2 {
 				return cell.Record{}, nil, errors.New("no child could be started")
 			}
 			return noop(ctx, c)
-		}))
+		})
+		startWorker(t, Options{Server: server}, config)
 	}
 	config := s.sweep(t)
 	config.Attempts = 2
@@ -322,7 +331,8 @@ func TestStuckBlock(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				config := workerConfig(t, fmt.Sprintf("%d-%d", i, life), func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+				name := fmt.Sprintf("%d-%d", i, life)
+				config := workerConfig(t, name, func(ctx context.Context, c cell.Cell) (cell.Record, profiles, error) {
 					if c.Block == 2 {
 						f.Close()
 					}
