@@ -139,6 +139,8 @@ func nodesOf(files []*ast.File) (nodes map[token.Pos]ast.Node, taken map[*ast.Co
 				}
 			case *ast.AssignStmt:
 				nodes[n.TokPos] = n
+			case *ast.RangeStmt: // over an iterator, its body is a closure
+				nodes[n.Range] = n
 			case *ast.GoStmt:
 				nodes[n.Go] = n
 			case *ast.DeferStmt:
@@ -171,7 +173,7 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 			continue
 		}
 		s.Func, s.Instr = b.Parent(), instr
-		s.Node = p.nodes[instr.Pos()]
+		s.Node = p.nodes[cmp.Or(loopOf(instr), instr.Pos())]
 		if box, ok := instr.(*ssa.MakeInterface); ok && written[box.X] != nil {
 			s.Node = written[box.X]
 		}
@@ -197,11 +199,31 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 	}
 }
 
-// span is the lines of an expression; of a function literal those before its body.
+// loopOf is where a loop over an iterator is that needs a closure for its body, and a variable for how that ends.
+func loopOf(instr ssa.Instruction) token.Pos {
+	switch i := instr.(type) {
+	case *ssa.MakeClosure:
+		if fn := i.Fn.(*ssa.Function); ofRange(fn) {
+			return fn.Pos()
+		}
+	case *ssa.Alloc:
+		for _, use := range *i.Referrers() {
+			if made, ok := use.(*ssa.MakeClosure); ok && strings.HasPrefix(i.Comment, "jump$") {
+				return loopOf(made)
+			}
+		}
+	}
+	return token.NoPos
+}
+
+// span is the lines of an expression; of a function literal and a loop those before its body.
 func (p *Package) span(n ast.Node) (from, to int) {
 	end := n.End()
-	if lit, ok := n.(*ast.FuncLit); ok {
-		end = lit.Body.Lbrace
+	switch n := n.(type) {
+	case *ast.FuncLit:
+		end = n.Body.Lbrace
+	case *ast.RangeStmt:
+		end = n.Body.Lbrace
 	}
 	return p.Fset.Position(n.Pos()).Line, p.Fset.Position(end).Line
 }

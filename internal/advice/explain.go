@@ -421,6 +421,8 @@ func spelled(p *life.Package, n ast.Node) string {
 	switch lit := n.(type) {
 	case *ast.FuncLit:
 		n = lit.Type
+	case *ast.RangeStmt:
+		return "the body of range " + spelled(p, lit.X)
 	case *ast.CompositeLit:
 		return spelled(p, lit.Type) + "{…}"
 	}

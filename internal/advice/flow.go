@@ -184,6 +184,7 @@ func (x *explainer) copied(e *Explained) []string {
 // about are the facts of what a site makes. What is made to be boxed, or passed in a list, may be where that is.
 func (e *Explained) about(said escapes) (all []*Fact) {
 	boxing, listing := e.Kind == life.Box.String(), e.Kind == life.Variadic.String()
+	closure := e.Kind == life.Closure.String() // of a loop, beside a variable that the compiler names #state1
 	boxed := func(f *Fact) bool {
 		text, _ := f.decides()
 		return strings.HasSuffix(text, "(interface-converted)")
@@ -191,7 +192,8 @@ func (e *Explained) about(said escapes) (all []*Fact) {
 	for _, s := range e.spots {
 		for _, f := range said[s] {
 			list := strings.HasPrefix(f.Message, "... argument")
-			if escaping(f) && list == listing && !(boxing && boxed(f)) {
+			state := closure && strings.HasPrefix(f.Message, "#")
+			if escaping(f) && list == listing && !(boxing && boxed(f)) && !state {
 				all = append(all, f)
 			}
 		}
@@ -276,8 +278,8 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 			break
 		}
 		how := strings.LastIndex(text, " (")
-		own := strings.TrimLeft(text, ".~") != text || f.at(step, anywhere) != at // what the line does not have
-		if own && how > 0 {
+		hidden := strings.TrimLeft(text, ".~") != text || strings.Contains(text, "#yield") // which the line does not have
+		if (hidden || f.at(step, anywhere) != at) && how > 0 {
 			text = strings.TrimSpace(x.src.line(at.file, at.line)) + text[how:]
 		}
 		it = way{text, at.place}

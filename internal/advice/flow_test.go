@@ -91,6 +91,13 @@ func fill(all map[string]interface{}) { kept = all } // fills
 
 var kept map[string]interface{}
 
+func Looped(seq func(func(int) bool)) (n int) {
+	for v := range seq { // looped
+		n += v
+	}
+	return n
+}
+
 func Spelled() {
 	fill(map[string]interface{}{"a": 1}) // spelled
 }
@@ -135,6 +142,7 @@ func TestFlows(t *testing.T) {
 		{"alike", "", "", ""}, {"either", "", "return v", "yes or"}, {"late", "", "return v", "once"},
 		{"small", " ", "return", "small"}, {"mine", " ", "return", "given"}, // inlined into tests alone
 		{"boxed", "", "return", "boxed"}, {"spelled", "", "kept = all", "fills"},
+		{"looped", "", "for v := range seq { // looped (call parameter)", ""},
 	}
 	for _, w := range wants {
 		e := Explained{File: filepath.Base(file), Line: line(w.at), What: "p{…}", Verdict: Look}
@@ -143,6 +151,8 @@ func TestFlows(t *testing.T) {
 			e.What = "t"
 		case "boxed":
 			e.What, e.Kind = "string(b)", life.Box.String()
+		case "looped":
+			e.What, e.Kind = "the body of range seq", life.Closure.String()
 		case "spelled":
 			e.What = "map[string]interface{}{…}"
 		}

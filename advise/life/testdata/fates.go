@@ -455,7 +455,7 @@ func parseTwo(text string) bool {
 
 // An iterator does not keep the body of the loop over it.
 func lastOf(seq func(yield func(int) bool)) (out []byte) {
-	for n := range seq {
+	for n := range seq { // closure: dies
 		out = make([]byte, n) // make: what lastOf returns
 	}
 	return out
