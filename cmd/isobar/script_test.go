@@ -9,11 +9,16 @@ import (
 
 	"github.com/isobar-go/isobar/internal/base/cgroup"
 	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
 // TestMain lets the test binary stand in for isobar, in scripts and as the
-// lab's child process.
+// lab's child process. The child of a test has the binary's own name: it must
+// not run the tests.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == runner.ChildArg {
+		os.Exit(runner.Child(os.Stdin, os.Stdout, os.Stderr))
+	}
 	testscript.Main(m, map[string]func(){
 		"isobar": func() { os.Exit(realMain()) },
 	})
