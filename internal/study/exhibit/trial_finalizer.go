@@ -3,6 +3,8 @@ package exhibit
 import (
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -12,19 +14,20 @@ type finalized struct{ data [1024]byte }
 
 // finalizerCycle makes n objects with finalizers, drops them, and returns how
 // many still take memory after a collection: seed document 003, exercise 17. It
-// counts bytes, not finalizers that ran.
+// counts bytes, not finalizers that ran, and looks again once all of them did.
 func finalizerCycle(n int, rec *cell.Record) (int, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for range 3 { // leftovers in pools and behind finalizers take up to three
 		liveHeap()
 	}
 	base := liveHeap()
+	var ran atomic.Int64
 	for range n {
-		runtime.SetFinalizer(new(finalized), func(*finalized) {})
+		runtime.SetFinalizer(new(finalized), func(*finalized) { ran.Add(1) })
 	}
 	first := liveHeap()
-	for range 3 { // the goroutine that runs finalizers may be late
-		runtime.Gosched()
+	for ran.Load() < int64(n) { // the goroutine that runs finalizers may be late
+		time.Sleep(100 * time.Microsecond)
 		runtime.GC()
 	}
 	objects := func(live uint64) int {
