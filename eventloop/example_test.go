@@ -23,8 +23,8 @@ func Example() {
 		fmt.Println("the price is", s)
 		return struct{}{}, loop.Shutdown(context.Background())
 	})
-	loop.After(2*time.Millisecond, func() { resolve(12.5) })
 	loop.After(time.Millisecond, func() { fmt.Println("asking") })
+	loop.After(2*time.Millisecond, func() { resolve(12.5) })
 	if err := loop.Run(context.Background()); err != nil {
 		fmt.Println(err)
 	}
