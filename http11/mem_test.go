@@ -156,6 +156,7 @@ func TestWarmLeavesNoMisses(t *testing.T) {
 	if invariant.Enabled {
 		t.Skip("blocks in quarantine are not at hand")
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // another P would not find what this one has taken from the depot
 	everyMode(t, func(t *testing.T, m *memory) {
 		if m.config.LimitBytes > 0 {
 			t.Skip("the limit is below what is warmed")
