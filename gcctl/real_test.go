@@ -324,41 +324,57 @@ var sink *node
 // TestPauseDoesNotWaitForMarking: Pause does not wait for a running mark phase;
 // SetGCPercent(-1) does.
 func TestPauseDoesNotWaitForMarking(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a large heap")
+	r, err := newRuntime()
+	if err != nil {
+		t.Fatal(err)
 	}
-	heap := list(4_000_000)
+	heap := list(1_000_000)
 	defer runtime.KeepAlive(heap)
 	found := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(found)
-	// marking calls f during a collection and returns how long f took.
-	marking := func(f func()) time.Duration {
+	// marking calls f while a collection marks. It reports whether it could, and
+	// whether that collection went on when f had returned.
+	marking := func(f func()) (called, goesOn bool) {
+		var s sample
+		r.read(&s)
+		before := s
 		done := make(chan struct{})
 		go func() { runtime.GC(); close(done) }()
-		time.Sleep(5 * time.Millisecond) // marking this heap takes longer
-		began := time.Now()
-		f()
-		took := time.Since(began)
+		for s.pauses == before.pauses && s.cycles == before.cycles { // until the world has stopped for its start
+			r.read(&s)
+		}
+		if called = s.cycles == before.cycles; called {
+			f()
+			r.read(&s)
+			goesOn = s.cycles == before.cycles
+		}
 		<-done
-		return took
+		return called, goesOn
 	}
-	const rounds = 15
-	var direct, ours []time.Duration
-	for range rounds {
-		direct = append(direct, marking(func() { debug.SetGCPercent(-1) }))
+	waited, went := 0, 0
+	for range 100 { // until each was seen: the machine may hold up any of them
+		called, goesOn := marking(func() { debug.SetGCPercent(-1) })
 		debug.SetGCPercent(100)
+		switch {
+		case goesOn:
+			t.Fatal("SetGCPercent(-1) returned while a collection was marking")
+		case called:
+			waited++
+		}
 		c := begin(t, Config{})
 		var s Section
-		ours = append(ours, marking(func() { s = c.Pause() }))
-		s.End()
+		if called, goesOn = marking(func() { s = c.Pause() }); called {
+			s.End()
+		}
 		c.Close()
+		if goesOn {
+			went++
+		}
+		if waited > 0 && went > 0 {
+			return
+		}
 	}
-	slices.Sort(direct)
-	slices.Sort(ours)
-	t.Logf("SetGCPercent(-1): median %v; Pause: median %v, longest %v", direct[rounds/2], ours[rounds/2], ours[rounds-1])
-	if direct[rounds/2] < 20*ours[rounds/2] {
-		t.Errorf("Pause took %v where SetGCPercent takes %v", ours[rounds/2], direct[rounds/2])
-	}
+	t.Errorf("%d calls of SetGCPercent waited for marking, and %d of Pause did not: want both above 0", waited, went)
 }
 
 func TestFallbackSignal(t *testing.T) {
