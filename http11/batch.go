@@ -304,11 +304,13 @@ func (c *conn) last(unread bool) bool {
 	return false
 }
 
-// Bounds in time and bytes for reading an oversized body before refusing it and
-// for reading on before a close; and how long the connection then stays open
+// lingering bounds the time for reading an oversized body before refusing it and
+// for reading on before a close. Tests change it while no server serves.
+var lingering = 5 * time.Second
+
+// The bound of both in bytes, and how long the connection then stays open
 // unread, so that the client sees the response before the reset.
 const (
-	lingering   = 5 * time.Second
 	lingerBytes = 16 << 20
 	beforeReset = 500 * time.Millisecond
 	// maxLingering is how many goroutines of a server may do so at once.

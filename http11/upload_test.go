@@ -51,16 +51,18 @@ func TestUploadBeyondTheLimitBehindAProxy(t *testing.T) {
 }
 
 // A client that waits for 100 (Continue), or announces more than the server
-// waits for, gets its response at once.
+// waits for, gets its response without a body, for which a server would wait an
+// hour here.
 func TestRefusedWithoutTheBody(t *testing.T) {
+	defer func(d time.Duration) { lingering = d }(lingering)
+	lingering = time.Hour
 	eachEngine(t, func(t *testing.T) {
 		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.Body() })})
 		for _, fields := range []string{
 			"Expect: 100-continue\r\nContent-Length: 6291456\r\n\r\n", "Content-Length: 99999999\r\n\r\n",
 		} {
-			begin := time.Now()
-			if status, _ := sendThenRead(t, addr, fields); status != 413 || time.Since(begin) > lingering {
-				t.Errorf("%q: status %d after %v", fields, status, time.Since(begin))
+			if status, _ := sendThenRead(t, addr, fields); status != 413 {
+				t.Errorf("%q: status %d", fields, status)
 			}
 		}
 	})
