@@ -73,7 +73,7 @@ func testReusePort(t *testing.T) {
 // The first bytes of the new protocol may arrive with the request.
 func TestHijack(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
-		addr := serve(t, &Server{Memory: m, IdleTimeout: 100 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
+		addr := servePrompt(t, &Server{Memory: m, IdleTimeout: 100 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
 			if c.Path().Equal("/plain") {
 				c.WriteString("plain")
 				return

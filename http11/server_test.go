@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -93,6 +94,34 @@ func serveOn(t testing.TB, s *Server, l net.Listener) {
 			t.Errorf("left in use: %+v", st)
 		}
 	})
+}
+
+// A prompt listener accepts a connection once something has arrived on it: the
+// machine may hold up a client between its connect and its first write, for
+// longer than a server waits.
+type prompt struct{ net.Listener }
+
+func (l prompt) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := nc.(syscall.Conn).SyscallConn()
+	for arrived := !rawIO; err == nil && !arrived; time.Sleep(100 * time.Microsecond) {
+		err = raw.Control(func(fd uintptr) { arrived = unread(fd) })
+	}
+	return nc, err
+}
+
+// servePrompt is serve with a prompt listener.
+func servePrompt(t testing.TB, s *Server) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveOn(t, s, prompt{l})
+	return l.Addr().String()
 }
 
 // talk sends request on a new connection, closes the sending side with eof, and
