@@ -127,7 +127,8 @@ func TestDescriptorsReleased(t *testing.T) {
 	if after := openDescriptors(t); after != before {
 		t.Errorf("%d descriptors are open, %d before", after, before)
 	}
-	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > goroutines; { // an ended one may still be counted
+	// An ended one may still be counted.
+	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > goroutines; {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), goroutines)
 		}

@@ -188,7 +188,8 @@ func TestStaleEvents(t *testing.T) {
 		<-told
 		inLoop(t, l, func() {}) // after everything that was fetched together
 		if want := map[bool]int{false: 0, true: 1}[faulty]; old != 0 || renewed != want {
-			t.Errorf("faulty %v: the registration that ended was told %d times, its successor %d times, want 0 and %d", faulty, old, renewed, want)
+			t.Errorf("faulty %v: the registration that ended was told %d times, its successor %d times, want 0 and %d",
+				faulty, old, renewed, want)
 		}
 	}
 }
@@ -360,7 +361,8 @@ func TestKernelFails(t *testing.T) {
 	k.fire()
 	<-told
 	inLoop(t, l, func() {
-		if err, _ := reported[0].(error); len(reported) != 1 || !errors.Is(err, errFake) || !strings.HasPrefix(err.Error(), "eventloop: fetch: ") {
+		if err, _ := reported[0].(error); len(reported) != 1 || !errors.Is(err, errFake) ||
+			!strings.HasPrefix(err.Error(), "eventloop: fetch: ") {
 			t.Errorf("reported %v", reported)
 		}
 	})

@@ -66,7 +66,8 @@ func TestRefusals(t *testing.T) {
 		"negative section":    {Config{MaxSection: -1}, "MaxSection -1ns"},
 		"negative interval":   {Config{Interval: -1}, "Interval -1ns"},
 	} {
-		if c, err := Start(test.cfg); err == nil || !strings.HasPrefix(err.Error(), "gcctl: Start: ") || !strings.Contains(err.Error(), test.want) {
+		if c, err := Start(test.cfg); err == nil || !strings.HasPrefix(err.Error(), "gcctl: Start: ") ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
 			if c != nil {
 				c.Close()
@@ -119,7 +120,8 @@ func TestStartFindsWork(t *testing.T) {
 }
 
 func TestOffNeedsABudget(t *testing.T) {
-	if _, err := start(Config{Mode: Off, MaxSection: time.Second}, newFake(mb, mb), noLimit); !errors.Is(err, errUnlimited) {
+	_, err := start(Config{Mode: Off, MaxSection: time.Second}, newFake(mb, mb), noLimit)
+	if !errors.Is(err, errUnlimited) {
 		t.Error(err)
 	}
 	c := control(t, Config{}, newFake(mb, mb))
@@ -135,7 +137,8 @@ func TestParseMode(t *testing.T) {
 			t.Errorf("%v: %v, %v", m, got, err)
 		}
 	}
-	for _, s := range []string{"", "percent", "percent=", "percent=x", "percent=0", "percent=-1", "percent=9999999", "OFF"} {
+	for _, s := range []string{"", "percent", "percent=", "percent=x", "percent=0", "percent=-1", "percent=9999999",
+		"OFF"} {
 		if m, err := ParseMode(s); err == nil || !strings.HasPrefix(err.Error(), "gcctl: ParseMode: ") {
 			t.Errorf("%q: %v, %v", s, m, err)
 		}

@@ -35,15 +35,21 @@ func TestTimeouts(t *testing.T) {
 		timeouts, refused uint64
 	}{
 		{name: "idle, no request", idle: short, head: long, body: long},
-		{name: "idle after a request", send: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", want: "HTTP/1.1 200", idle: short, head: long, body: long},
-		{name: "head", send: "GET / HTTP/1.1\r\nHo", want: "HTTP/1.1 408", idle: long, head: short, body: long, timeouts: 1, refused: 1},
-		{name: "head after a request", send: "GET / HTTP/1.1\r\nHost: h\r\n\r\nG", want: "HTTP/1.1 200", idle: long, head: short, body: long, timeouts: 1, refused: 1},
-		{name: "body", send: "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nab", want: "HTTP/1.1 408", idle: long, head: long, body: short, timeouts: 1, refused: 1},
-		{name: "chunked body", send: "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab", want: "HTTP/1.1 408", idle: long, head: long, body: short, timeouts: 1, refused: 1},
+		{name: "idle after a request", send: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", want: "HTTP/1.1 200",
+			idle: short, head: long, body: long},
+		{name: "head", send: "GET / HTTP/1.1\r\nHo", want: "HTTP/1.1 408",
+			idle: long, head: short, body: long, timeouts: 1, refused: 1},
+		{name: "head after a request", send: "GET / HTTP/1.1\r\nHost: h\r\n\r\nG", want: "HTTP/1.1 200",
+			idle: long, head: short, body: long, timeouts: 1, refused: 1},
+		{name: "body", send: "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nab", want: "HTTP/1.1 408",
+			idle: long, head: long, body: short, timeouts: 1, refused: 1},
+		{name: "chunked body", send: "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab",
+			want: "HTTP/1.1 408", idle: long, head: long, body: short, timeouts: 1, refused: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			each(t, func(t *testing.T, m Memory) {
-				s := &Server{Memory: m, Handler: HandlerFunc(echo), IdleTimeout: tc.idle, ReadHeaderTimeout: tc.head, ReadBodyTimeout: tc.body}
+				s := &Server{Memory: m, Handler: HandlerFunc(echo),
+					IdleTimeout: tc.idle, ReadHeaderTimeout: tc.head, ReadBodyTimeout: tc.body}
 				start := servePrompt
 				if tc.send == "" {
 					start = serve

@@ -16,8 +16,10 @@ import (
 )
 
 // typical is a typical browser request.
-var typical = "POST /api/v1/orders?verbose=1 HTTP/1.1\r\nHost: api.example.com\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\n" +
-	"Accept: application/json\r\nAccept-Encoding: gzip, deflate, br\r\nContent-Type: application/json\r\nContent-Length: 512\r\n" +
+var typical = "POST /api/v1/orders?verbose=1 HTTP/1.1\r\nHost: api.example.com\r\n" +
+	"User-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\n" +
+	"Accept: application/json\r\nAccept-Encoding: gzip, deflate, br\r\n" +
+	"Content-Type: application/json\r\nContent-Length: 512\r\n" +
 	"Authorization: Bearer 0123456789abcdef\r\nX-Request-Id: 4bf92f3577b34da6\r\n\r\n" + strings.Repeat("x", 512)
 
 // begin reads and parses a request as a connection does.
@@ -37,7 +39,8 @@ func begin(t testing.TB, m *memory, text string) Request {
 func TestMemoryRefusesContradictions(t *testing.T) {
 	for _, c := range []Memory{
 		{Mode: 255}, {BlockBytes: 100}, {BlockBytes: 5000}, {BlockBytes: 1 << 20}, {BlockBytes: -1}, {ChunkBytes: 1 << 10},
-		{ChunkBytes: 1 << 21}, {ChunkBytes: 70 << 10}, {BlockBytes: 512, ChunkBytes: 64 << 10}, {LimitBytes: -1}, {IdleBytes: -1}, {OffHeap: true},
+		{ChunkBytes: 1 << 21}, {ChunkBytes: 70 << 10}, {BlockBytes: 512, ChunkBytes: 64 << 10},
+		{LimitBytes: -1}, {IdleBytes: -1}, {OffHeap: true},
 	} {
 		if _, err := newMemory(c); err == nil || !strings.HasPrefix(err.Error(), "http11: Memory: ") {
 			t.Errorf("%+v: error %v, want one that begins with http11: Memory", c, err)
@@ -49,8 +52,9 @@ func TestStaleViewsPanic(t *testing.T) {
 	everyMode(t, func(t *testing.T, m *memory) {
 		q := begin(t, m, typical)
 		view := q.Header("content-type")
-		if !view.Equal("application/json") || !view.EqualFold("APPLICATION/json") || view.Len() != 16 || string(view.Clone()) != view.String() ||
-			string(view.AppendTo([]byte("a"))) != "aapplication/json" || !q.Header("X-Request-ID").Equal("4bf92f3577b34da6") || q.Header("x-none").Len() != 0 {
+		if !view.Equal("application/json") || !view.EqualFold("APPLICATION/json") || view.Len() != 16 ||
+			string(view.Clone()) != view.String() || string(view.AppendTo([]byte("a"))) != "aapplication/json" ||
+			!q.Header("X-Request-ID").Equal("4bf92f3577b34da6") || q.Header("x-none").Len() != 0 {
 			t.Errorf("views differ from the request: %q", view)
 		}
 		rest := q.r.carry(q.r.base[baseBody][:3])
@@ -59,7 +63,8 @@ func TestStaleViewsPanic(t *testing.T) {
 		}
 		uses := map[string]func(){
 			"String": func() { _ = view.String() }, "Clone": func() { view.Clone() }, "Len": func() { view.Len() },
-			"AppendTo": func() { view.AppendTo(nil) }, "Equal": func() { view.Equal("") }, "EqualFold": func() { view.EqualFold("") },
+			"AppendTo": func() { view.AppendTo(nil) }, "Equal": func() { view.Equal("") },
+			"EqualFold":   func() { view.EqualFold("") },
 			"UnsafeBytes": func() { view.UnsafeBytes() },
 		}
 		for name, use := range uses {
@@ -100,7 +105,8 @@ func TestRetainedRequestsOutlastTheConnection(t *testing.T) {
 			t.Fatalf("the connection goes on with the retained region, or %d bytes, want 12", len(rest))
 		}
 		next := begin(t, m, typical)
-		if !path.Equal("/api/v1/orders") || !kept.Request().Header("Host").Equal("api.example.com") || string(extra[:9]) != "allocated" {
+		if !path.Equal("/api/v1/orders") || !kept.Request().Header("Host").Equal("api.example.com") ||
+			string(extra[:9]) != "allocated" {
 			t.Error("a retained request changed")
 		}
 		kept.Release()
@@ -143,7 +149,8 @@ func TestActiveRequestsFit(t *testing.T) {
 		}
 		s := m.stats()
 		t.Logf("%d bytes held, %d in regions, utilization %.2f", s.HeldBytes, structs, s.Utilization())
-		if total := s.HeldBytes + int64(structs); total > 5e6 || s.InUse != 1000 || s.Requests != 1000 || s.InUseBytes > s.HeldBytes {
+		if total := s.HeldBytes + int64(structs); total > 5e6 || s.InUse != 1000 || s.Requests != 1000 ||
+			s.InUseBytes > s.HeldBytes {
 			t.Errorf("%d bytes for 1,000 requests, want at most 5 MB; %+v", total, s)
 		}
 		for _, q := range requests {
@@ -181,7 +188,8 @@ func TestChunksAreBounded(t *testing.T) {
 	}
 	for _, mode := range []MemoryMode{Slab, Arena} {
 		for _, offheap := range []bool{false, true} {
-			m, err := newMemory(Memory{Mode: mode, OffHeap: offheap, LimitBytes: 4 * defaultChunkBytes, IdleBytes: 2 * defaultChunkBytes})
+			m, err := newMemory(Memory{Mode: mode, OffHeap: offheap, LimitBytes: 4 * defaultChunkBytes,
+				IdleBytes: 2 * defaultChunkBytes})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,7 +201,8 @@ func TestChunksAreBounded(t *testing.T) {
 			if mode == Arena {
 				spare = uint64(runtime.GOMAXPROCS(0) - 1)
 			}
-			if s := m.stats(); s.ChunksMade != 4 || s.Pooled < 36 || s.Pooled > 36+15*spare || s.InUse != 100 || s.InUseBytes != 100*defaultBlockBytes {
+			if s := m.stats(); s.ChunksMade != 4 || s.Pooled < 36 || s.Pooled > 36+15*spare ||
+				s.InUse != 100 || s.InUseBytes != 100*defaultBlockBytes {
 				t.Errorf("%v: %+v, want 4 chunks of 16 blocks and the other blocks pooled", mode, s)
 			}
 			for _, q := range requests {

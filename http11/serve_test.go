@@ -93,7 +93,8 @@ func TestHijack(t *testing.T) {
 				io.Copy(nc, nc)
 			}()
 		})})
-		got := talk(t, addr, "GET /plain HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n12345", true)
+		got := talk(t, addr, "GET /plain HTTP/1.1\r\nHost: h\r\n\r\n"+
+			"GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n12345", true)
 		if !strings.HasPrefix(got, "HTTP/1.1 200 OK") || !strings.HasSuffix(got, "\r\n\r\nplainraw 12345") {
 			t.Errorf("answered with %q", got)
 		}
@@ -107,9 +108,8 @@ func testUnix(t *testing.T) {
 	s := &Server{Handler: HandlerFunc(echo), Engine: engine}
 	end := make(chan error, 1)
 	go func() { end <- s.ListenAndServe("unix", path) }()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return net.Dial("unix", path)
-	}}}
+	dial := func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", path) }
+	client := &http.Client{Transport: &http.Transport{DialContext: dial}}
 	waitFor(t, "an answer", func() bool {
 		resp, err := client.Get("http://h/")
 		if err == nil {
@@ -151,7 +151,9 @@ func testHooks(t *testing.T) {
 // Configurations that Serve refuses.
 func TestBadServers(t *testing.T) {
 	h := HandlerFunc(echo)
-	for _, s := range []*Server{{}, {Handler: h, MaxConns: -1}, {Handler: h, MaxBodyBytes: -1}, {Handler: h, MaxHeaderBytes: 1<<30 + 1}, {Handler: h, Name: "a\r\nb"},
+	for _, s := range []*Server{{}, {Handler: h, MaxConns: -1}, {Handler: h, MaxBodyBytes: -1},
+		{Handler: h, MaxHeaderBytes: 1<<30 + 1},
+		{Handler: h, Name: "a\r\nb"},
 		{Handler: h, Memory: Memory{Mode: 77}}, {Handler: h, Engine: 77}} {
 		err := s.ListenAndServe("tcp", "127.0.0.1:0")
 		if err == nil || !strings.HasPrefix(err.Error(), "http11: ") || !strings.Contains(err.Error(), ";") {

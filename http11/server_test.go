@@ -243,7 +243,8 @@ func TestPipelining(t *testing.T) {
 		const n = 1000
 		for i := range n {
 			if i%3 == 0 {
-				fmt.Fprintf(&in, "POST /%d HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n%x\r\n%s\r\n0\r\nX-T: %d\r\n\r\n", i, i+1, strings.Repeat("y", i+1), i)
+				fmt.Fprintf(&in, "POST /%d HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"+
+					"4\r\nbody\r\n%x\r\n%s\r\n0\r\nX-T: %d\r\n\r\n", i, i+1, strings.Repeat("y", i+1), i)
 			} else {
 				fmt.Fprintf(&in, "GET /%d HTTP/1.1\r\nHost: h\r\n\r\n", i)
 			}
@@ -255,7 +256,8 @@ func TestPipelining(t *testing.T) {
 		for i, a := range all {
 			want := fmt.Sprintf("GET /%d? host=h\nHost: h\n\n", i)
 			if i%3 == 0 {
-				want = fmt.Sprintf("POST /%d? host=h\nHost: h\nTransfer-Encoding: chunked\n\nbody%s\nX-T: %d", i, strings.Repeat("y", i+1), i)
+				want = fmt.Sprintf("POST /%d? host=h\nHost: h\nTransfer-Encoding: chunked\n\nbody%s\nX-T: %d",
+					i, strings.Repeat("y", i+1), i)
 			}
 			if a.status != 200 || a.body != want {
 				t.Fatalf("response %d: status %d\n%q, want\n%q", i, a.status, a.body, want)

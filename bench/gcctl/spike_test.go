@@ -283,7 +283,8 @@ func TestDocument(t *testing.T) {
 	c.ForceGC()
 	runtime.ReadMemStats(&after)
 	if got := percent(); got != -1 || after.NumForcedGC != before.NumForcedGC+1 {
-		t.Errorf("GOGC %d and %d forced collections after ForceGC in a section, want -1 and 1", got, after.NumForcedGC-before.NumForcedGC)
+		t.Errorf("GOGC %d and %d forced collections after ForceGC in a section, want -1 and 1", got,
+			after.NumForcedGC-before.NumForcedGC)
 	}
 	c.EnableGC()
 	if got := percent(); got != 200 {
