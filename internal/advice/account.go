@@ -58,6 +58,8 @@ type Explained struct {
 	Callee  string  `json:"callee,omitempty"` // what it calls, where that allocates
 	Size    float64 `json:"mean_bytes"`       // of an object
 	Objects int64   `json:"objects"`
+	Within  float64 `json:"objects_within"`              // the half of their 95 % interval, as a part of them
+	Smaller bool    `json:"smaller_unsampled,omitempty"` // there may be smaller ones without a sample
 	// The bytes of one object, where the profile counts blocks of 16 bytes that several
 	// such objects without pointers share.
 	Shared int64 `json:"shared_by_bytes,omitempty"`
@@ -90,8 +92,9 @@ type Explained struct {
 	unsure  bool           // a trial alone tells whether the remedy saves
 }
 
-// average sets the mean size, and whether it is that of blocks.
+// average sets the mean size, whether it is that of blocks, and how well the number is known.
 func (e *Explained) average() {
+	e.Within = e.totals.within()
 	if e.Objects > 0 {
 		e.Size = math.Round(float64(e.totals.Bytes) / float64(e.Objects))
 	}
@@ -103,11 +106,19 @@ func (e *Explained) average() {
 
 // Made says how many objects it makes, and how large they are.
 func (e *Explained) Made() string {
-	if e.Shared > 0 {
-		return fmt.Sprintf("at least %d objects of %d bytes: the profile has so many blocks of %.0f bytes, which they share",
-			e.Objects, e.Shared, e.Size)
+	const exact = 0.03
+	number := fmt.Sprintf("%d objects", e.Objects)
+	if e.Within > exact {
+		number += fmt.Sprintf(" (±%.0f %%)", 100*e.Within)
 	}
-	text := fmt.Sprintf("%d objects in the profile, %.0f bytes on average", e.Objects, e.Size)
+	if e.Shared > 0 {
+		return fmt.Sprintf("at least %s of %d bytes: the profile has so many blocks of %.0f bytes, which they share",
+			number, e.Shared, e.Size)
+	}
+	text := fmt.Sprintf("%s in the profile, %.0f bytes on average", number, e.Size)
+	if e.Smaller {
+		text += ", and perhaps smaller ones without a sample"
+	}
 	if e.object == 0 && e.Size >= tinyBlock && e.Size < 2*tinyBlock {
 		return "at least " + text + ": it counts blocks of 16, which smaller ones share"
 	}
@@ -180,6 +191,12 @@ func (s *site) merge(o *site) {
 	for size, t := range o.sizes {
 		s.ofSize(size, *t)
 	}
+}
+
+// misses reports whether objects of several sizes may have smaller ones among them that no sample shows.
+func (s *site) misses() bool {
+	const sure = 6 // times the rate: of objects so large, two in a thousand have no sample, half as large one in twenty
+	return len(s.sizes) > 1 && slices.Min(slices.Collect(maps.Keys(s.sizes))) < sure*s.rate
 }
 
 // regrown is what is allocated beyond the first time of what grows there: as
@@ -402,6 +419,7 @@ func (a *Account) merged(p *Explained) bool {
 		e.Share.add(p.Share)
 		e.Objects = e.totals.Objects
 		e.average()
+		e.Smaller = e.Smaller || p.Smaller
 		return true
 	}
 	return false

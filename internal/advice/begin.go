@@ -2,6 +2,7 @@ package advice
 
 import (
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -71,6 +72,10 @@ func (b *origins) returned(p *life.Package, call *ssa.Call, result int) {
 	}
 	fn := call.Call.StaticCallee()
 	if fn == nil || fn.Pkg != call.Parent().Pkg || len(fn.Blocks) == 0 {
+		if to := appendedTo(call.Common()); to != nil {
+			b.from(p, to, call.Pos())
+			return
+		}
 		b.made, b.at = true, append(b.at, b.x.position(p, call.Pos()))
 		return
 	}
@@ -90,6 +95,30 @@ func (b *origins) returned(p *life.Package, call *ssa.Call, result int) {
 			}
 		}
 	}
+}
+
+// appendedTo is the slice that a function of another package returns with more behind it, as those that are called
+// Append do; nil for others.
+func appendedTo(c *ssa.CallCommon) ssa.Value {
+	name, args := "", c.Args
+	switch fn := c.StaticCallee(); {
+	case c.IsInvoke():
+		name = c.Method.Name()
+	case fn != nil:
+		name = fn.Name()
+		if c.Signature().Recv() != nil {
+			args = args[1:]
+		}
+	}
+	if !strings.HasPrefix(name, "Append") || len(args) == 0 {
+		return nil
+	}
+	results := c.Signature().Results()
+	if _, slice := args[0].Type().Underlying().(*types.Slice); !slice || results.Len() == 0 ||
+		!types.Identical(results.At(0).Type(), args[0].Type()) {
+		return nil
+	}
+	return args[0]
 }
 
 // callers goes on with the arguments that the callers on the stacks have for a parameter.

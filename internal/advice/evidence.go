@@ -61,6 +61,9 @@ type Totals struct {
 	Objects int64 `json:"alloc_objects"`
 	CPU     int64 `json:"cpu_ns"`
 	GC      int64 `json:"gc_cpu_ns"` // the part of CPU that is the collector's
+
+	variance float64 // of Objects, which are estimated by samples
+	rate     int64   // the mean number of bytes between two samples; the largest, of several profiles
 }
 
 func (t *Totals) add(o Totals) {
@@ -68,12 +71,32 @@ func (t *Totals) add(o Totals) {
 	t.Objects += o.Objects
 	t.CPU += o.CPU
 	t.GC += o.GC
+	t.variance += o.variance
+	t.rate = max(t.rate, o.rate)
+}
+
+// sampled notes how far a profile knows the objects of a size: it has each with the probability p of 1-exp(-size/rate),
+// and counts it for 1/p.
+func (t *Totals) sampled(size, rate int64) {
+	if t.Objects <= 0 || size <= 0 || rate <= 0 {
+		return
+	}
+	p := -math.Expm1(-float64(size) / float64(rate))
+	t.variance, t.rate = float64(t.Objects)*(1-p)/p, rate
+}
+
+// within is the half of the 95 % interval of Objects, as a part of it.
+func (t *Totals) within() float64 {
+	if t.Objects <= 0 {
+		return 0
+	}
+	return 1.96 * math.Sqrt(t.variance) / float64(t.Objects)
 }
 
 // part is a part of t.
 func (t *Totals) part(share float64) *Totals {
 	of := func(n int64) int64 { return int64(math.Round(share * float64(n))) }
-	return &Totals{of(t.Bytes), of(t.Objects), of(t.CPU), of(t.GC)}
+	return &Totals{of(t.Bytes), of(t.Objects), of(t.CPU), of(t.GC), share * t.variance, t.rate}
 }
 
 // of is the part of total that t is.
@@ -221,6 +244,9 @@ func totals(p *profile.Profile) iter.Seq2[*profile.Sample, Totals] {
 				case "cpu":
 					t.CPU = s.Value[i]
 				}
+			}
+			if p.PeriodType != nil && p.PeriodType.Type == "space" && t.Objects > 0 {
+				t.sampled(t.Bytes/t.Objects, p.Period)
 			}
 			if !yield(s, t) {
 				return

@@ -314,6 +314,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		e.object = fixedSize(s)
 	}
 	e.average()
+	e.Smaller = t.misses()
 	if ways := c.ways(); len(ways) > 0 {
 		e.Through = ways[0].String()
 	}
@@ -405,6 +406,9 @@ func returnsSlice(p *life.Package, at place) bool {
 func (k *subject) known(l lifetime, objects int, ok bool) {
 	if !ok {
 		return
+	}
+	if l.kind == died && k.life.kind == kept && k.life.holder.Kind >= life.Chan && k.life.holder.Kind <= life.Goroutine {
+		return // the call waits while the heap is read, and others do not
 	}
 	if l.kind == died && !k.outside() {
 		k.elsewhere = k.life.kind != died

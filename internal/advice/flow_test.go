@@ -266,6 +266,17 @@ func TestSpotsAreThoseOfTheCompiler(t *testing.T) {
 
 const growing = `package m
 
+import "strconv"
+
+func quoted(list []byte, s string) []byte {
+	list = strconv.AppendQuote(list, s)
+	return append(list, ',') // quote
+}
+
+func Quoted() []byte {
+	return quoted(make([]byte, 0, 4), "s") // begun
+}
+
 func given(list []int, more bool) []int {
 	list = append(list, 1) // grows
 	if more {
@@ -332,7 +343,7 @@ func TestBeginningsAreNamed(t *testing.T) {
 		{"grows", "caller made", []string{"caller", "made"}}, {"after", "made", []string{"made"}},
 		{"after", "", []string{"made"}},
 		{"more", "again", []string{"start"}}, {"part", "", []string{"first", "second"}},
-		{"entry", "", []string{"each entry"}},
+		{"entry", "", []string{"each entry"}}, {"quote", "begun", []string{"begun"}}, {"quote", "", nil},
 	} {
 		c := &cause{chains: map[string]*chain{"": {made: true}}}
 		for _, one := range strings.Fields(tt.through) {
