@@ -37,18 +37,13 @@ func Sibling(fn *types.Func, i int) string {
 			obj = fn.Pkg().Scope().Lookup(name)
 		}
 		other, ok := obj.(*types.Func)
-		if !ok || !other.Exported() || other.Signature().Params().Len() != sig.Params().Len() || !sameCount(other, fn) {
-			continue
-		}
-		if IsBytes(other.Signature().Params().At(i).Type()) {
+		if ok && other.Exported() && other.Signature().Params().Len() == sig.Params().Len() &&
+			other.Signature().Results().Len() == sig.Results().Len() &&
+			IsBytes(other.Signature().Params().At(i).Type()) {
 			return name
 		}
 	}
 	return ""
-}
-
-func sameCount(a, b *types.Func) bool {
-	return a.Signature().Results().Len() == b.Signature().Results().Len()
 }
 
 // Size returns the bytes that a value of type t takes: beyond all bounds where

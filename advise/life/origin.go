@@ -2,7 +2,6 @@ package life
 
 import (
 	"go/token"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -171,7 +170,8 @@ func (p *Package) called(call *ssa.Call, n int, deep bool, seen map[source]bool)
 	}
 	sum := p.callee(c)
 	if sum == nil || n >= len(sum.Results) {
-		return Origin{Unknown: !textResult(c.Signature(), n), Fresh: true}
+		r := c.Signature().Results() // to a string nobody can write
+		return Origin{Unknown: n >= r.Len() || !IsString(r.At(n).Type()), Fresh: true}
 	}
 	r := sum.origin(n, deep)
 	o.Fresh, o.Shared, o.Unknown = r.Fresh, r.Shared, r.Unknown
@@ -181,9 +181,4 @@ func (p *Package) called(call *ssa.Call, n int, deep bool, seen map[source]bool)
 		}
 	}
 	return o
-}
-
-// textResult reports whether result n is a string, which nobody can write to.
-func textResult(sig *types.Signature, n int) bool {
-	return n < sig.Results().Len() && IsString(sig.Results().At(n).Type())
 }

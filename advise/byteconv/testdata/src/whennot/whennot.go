@@ -2,6 +2,7 @@ package whennot
 
 import (
 	"bytes"
+	"hash"
 	"io"
 )
 
@@ -79,4 +80,11 @@ func both(s string) string {
 	b := bytes.NewBufferString(s)
 	b.WriteString(s) // written to
 	return b.String()
+}
+
+// A hash takes no string, whatever io.WriteString is given.
+func digest(h hash.Hash32, name string) uint32 {
+	h.Write([]byte(name))
+	h.Write([]byte("let"))
+	return h.Sum32()
 }
