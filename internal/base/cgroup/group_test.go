@@ -55,7 +55,9 @@ func TestNewWritesVersion2(t *testing.T) {
 		t.Errorf("the group is %s, want it beside the own one, which hands nothing down", procs[0])
 	}
 	dir := filepath.Dir(procs[0])
-	for name, want := range map[string]string{"cpu.max": "50000 100000", "memory.max": "67108864", "memory.swap.max": "0"} {
+	for name, want := range map[string]string{
+		"cpu.max": "50000 100000", "memory.max": "67108864", "memory.swap.max": "0",
+	} {
 		if got := content(t, filepath.Join(dir, name)); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
@@ -103,14 +105,15 @@ func TestGroupBounds(t *testing.T) {
 	}
 	script := `for f do echo $$ >"$f" || exit 9; done
 		i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done # uses up a quota of 10 ms
-		exec dd if=/dev/zero of=/dev/null bs=200M count=1 # in one buffer`
+		exec dd if=/dev/zero of=/dev/null bs=200M count=1 iflag=fullblock # in one buffer, whatever interrupts it`
 	err = exec.Command("sh", append([]string{"-c", script, "sh"}, g.Procs()...)...).Run()
 	exit := new(exec.ExitError)
 	if !errors.As(err, &exit) || exit.ExitCode() != -1 {
 		t.Errorf("the program ended with %v, want it killed", err)
 	}
 	u := g.Usage()
-	if u.Throttled == 0 || u.ThrottledTime <= 0 || u.Periods < u.Throttled || u.OOMKills != 1 || u.PeakBytes < 20<<20 || u.PeakBytes > 24<<20 {
+	if u.Throttled == 0 || u.ThrottledTime <= 0 || u.Periods < u.Throttled || u.OOMKills != 1 ||
+		u.PeakBytes < 20<<20 || u.PeakBytes > 24<<20 {
 		t.Errorf("usage %+v, want it throttled, and killed once at 24 MiB", u)
 	}
 	if err := g.Remove(); err != nil {

@@ -44,9 +44,10 @@ func TestPodThrottles(t *testing.T) {
 }
 
 func TestPodRunsOutOfMemory(t *testing.T) {
-	const hog = "dd if=/dev/zero of=/dev/null bs=200M count=1"
+	const hog = "dd if=/dev/zero of=/dev/null bs=200M count=1 iflag=fullblock" // whatever interrupts it
 	rec := runInPod(t, cell.Pod{MemoryBytes: 24 << 20}, "exec "+hog)
-	if rec.Err == nil || rec.Err.Kind != cell.FailMemory || !strings.Contains(rec.Err.Message, "24MiB of its pod (1 OOM kills)") {
+	const said = "24MiB of its pod (1 OOM kills)"
+	if rec.Err == nil || rec.Err.Kind != cell.FailMemory || !strings.Contains(rec.Err.Message, said) {
 		t.Errorf("killed for its memory: %v", rec.Err)
 	}
 	rec = runInPod(t, cell.Pod{MemoryBytes: 24 << 20}, hog+" || true")
@@ -59,13 +60,15 @@ func TestPodRunsOutOfMemory(t *testing.T) {
 func TestPodRefusals(t *testing.T) {
 	inside := testCell("test-env")
 	inside.Pod = cell.Pod{CPUs: 1}
-	if _, _, err := New(Config{}).Run(context.Background(), inside); err == nil || !strings.Contains(err.Error(), "only programs") {
+	_, _, err := New(Config{}).Run(context.Background(), inside)
+	if err == nil || !strings.Contains(err.Error(), "only programs") {
 		t.Errorf("a workload without a program: %v", err)
 	}
 	other := testCell("", "exit")
 	other.Pod = cell.Pod{CPUs: 1}
 	config := Config{Account: &Account{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}}
-	if _, _, err := New(config).Run(context.Background(), other); err == nil || !strings.Contains(err.Error(), "other accounts") {
+	_, _, err = New(config).Run(context.Background(), other)
+	if err == nil || !strings.Contains(err.Error(), "other accounts") {
 		t.Errorf("another account: %v", err)
 	}
 }
