@@ -70,7 +70,7 @@ check() {
 
 # await FILE TEXT: until the text is in the file.
 await() {
-	for _ in $(seq 400); do
+	for _ in $(seq 2400); do
 		grep -q "$2" "$1" 2>/dev/null && return
 		sleep 0.025
 	done
@@ -272,7 +272,7 @@ for engine in goroutines readiness; do
 		fi
 		# The request for the statistics has memory itself. Slab connections of nginx
 		# keep theirs for a second.
-		for _ in $(seq 100); do
+		for _ in $(seq 600); do
 			used=$(curl -sS "$(url service)/stats" 2>&1 | sed -n 's/.*"Requests":\([0-9]*\).*/\1/p')
 			test "$used" = 1 && break
 			sleep 0.1
