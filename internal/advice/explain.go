@@ -30,7 +30,8 @@ type explainer struct {
 	findings map[place][]*Finding
 	src      texts
 	measured sightings
-	try      bool // what is proposed is tried
+	try      bool     // what is proposed is tried
+	apart    []string // files that are compiled under other names
 	Limit
 }
 

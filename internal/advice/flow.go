@@ -28,10 +28,10 @@ type escapes map[spot][]*Fact
 // spotOf is a position as escapes have it.
 func spotOf(at token.Position) spot { return spot{place{below(at.Filename), at.Line}, at.Column} }
 
-// escapes compiles packages by a command of go. Lang are flags of the compiler, args those of the command with the
-// packages; back says where the code has what is elsewhere in what is compiled.
-func (x *explainer) escapes(back func(spot) int, lang, verb string, args ...string) (escapes, error) {
-	dir, err := compiled(x.ctx, x.dir, lang, verb, args...)
+// escapes compiles packages by a command of go, with files that stand for others. Lang are flags of the compiler, args
+// those of the command with the packages; back says where the code has what is elsewhere in what is compiled.
+func (x *explainer) escapes(files overlay, back func(spot) int, lang, verb string, args ...string) (escapes, error) {
+	dir, err := compiled(x.ctx, x.dir, lang, files.apart(x.apart), verb, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,35 @@ func (x *explainer) escapes(back func(spot) int, lang, verb string, args ...stri
 		said[at] = append(said[at], f)
 	}
 	return said, err
+}
+
+// built is what the compiler says of packages that hold sites. It writes what it says of a file under the last part of
+// its name alone, and so loses one of two files that are called alike, of the package and of what is inlined: files of
+// sites of which it says nothing are compiled again under other names.
+func (x *explainer) built(sites []Explained, pkgs []string) (escapes, error) {
+	said, err := x.escapes(nil, nil, "", "build", pkgs...)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for at := range said {
+		known[at.file] = true
+	}
+	for _, e := range sites {
+		file := absolute(x.base, e.File)
+		if u := x.units[file]; len(e.spots) > 0 && u != nil && slices.Contains(pkgs, u.PkgPath) && !known[below(file)] {
+			known[below(file)] = true
+			x.apart = append(x.apart, file)
+		}
+	}
+	if len(x.apart) == 0 {
+		return said, nil
+	}
+	if again, err := x.escapes(nil, nil, "", "build", pkgs...); err == nil {
+		return again, nil
+	}
+	x.apart = nil
+	return said, nil
 }
 
 // flows gives the sites the steps that take them to the heap, as the compiler has it: it compiles the packages of the
@@ -78,7 +107,7 @@ func (x *explainer) flows(sites []Explained) error {
 	whole := x.ctx
 	x.ctx = within
 	defer func() { x.ctx = whole }()
-	said, err := x.escapes(nil, "", "build", pkgs...)
+	said, err := x.built(sites, pkgs)
 	if err != nil {
 		return x.ended(whole, within.Err(), "the packages were compiled again")
 	}
@@ -137,7 +166,7 @@ func (x *explainer) tested(sites []Explained, said escapes) escapes {
 	if len(args) == 2 {
 		return nil
 	}
-	tested, _ := x.escapes(nil, "", "test", args...) // without it, nothing is said
+	tested, _ := x.escapes(nil, nil, "", "test", args...) // without it, nothing is said
 	return tested
 }
 

@@ -245,7 +245,7 @@ func Sum(a, b int) any { return -(a + b) }
 func TestSpotsAreThoseOfTheCompiler(t *testing.T) {
 	x, p := explainerOf(t, spotted)
 	x.dir = x.base
-	said, err := x.escapes(nil, "", "build", ".")
+	said, err := x.escapes(nil, nil, "", "build", ".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,12 @@
 package advice
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +35,23 @@ func (o overlay) write(tmp string) (name string, err error) {
 func (o overlay) add(tmp, name string, text []byte) (err error) {
 	o[name], err = tempFile(tmp, "*-"+filepath.Base(name), text)
 	return err
+}
+
+// renamed begins the names of files that are compiled under other names than their own.
+const renamed = "isobar-renamed-"
+
+// apart is an overlay in which files have other names, too.
+func (o overlay) apart(files []string) overlay {
+	all := maps.Clone(o)
+	for _, name := range files {
+		if all == nil {
+			all = overlay{}
+		}
+		dir, base := filepath.Split(name)
+		all[dir+renamed+base] = cmp.Or(all[name], name)
+		all[name] = ""
+	}
+	return all
 }
 
 // tempFile makes a file with a text.

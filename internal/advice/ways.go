@@ -113,16 +113,12 @@ func (p *prover) compile(ways []way) escapes {
 		}
 		pkgs = append(pkgs, u.PkgPath)
 	}
-	name, err := files.write(dir)
-	if err != nil {
-		return nil
-	}
-	said, err := p.x.escapes(func(at spot) int {
+	said, err := p.x.escapes(files, func(at spot) int {
 		if back := backs[at.file]; back != nil {
 			return back(at)
 		}
 		return at.column
-	}, lang, "build", append([]string{"-overlay", name}, pkgs...)...)
+	}, lang, "build", pkgs...)
 	if err != nil {
 		return nil
 	}

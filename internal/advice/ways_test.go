@@ -3,6 +3,7 @@ package advice
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,5 +163,32 @@ func TestWays(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFilesCalledAlike: what the compiler says of a file is not lost to one of the same name, whose code is inlined.
+func TestFilesCalledAlike(t *testing.T) {
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.26\n",
+		"value.go": "package m\n\nimport \"example.org/m/z\"\n\nfunc Boxed(n int) any {\n\treturn n\n}\n\n" +
+			"type Outer struct{ *z.Inner }\n\nvar Made any = Outer{}\n",
+		"z/value.go": "package z\n\ntype Inner struct{ p *int }\n\nfunc (v *Inner) Keep(p *int) { v.p = p }\n"})
+	units, err := analyze(t.Context(), Config{Dir: dir, Patterns: []string{"."}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := newExplainer(t.Context(), Config{Dir: dir}, units, dir, nil)
+	file := filepath.Join(dir, "value.go")
+	e := Explained{File: "value.go", Line: 6, What: "n", Kind: life.Box.String(), Verdict: Look}
+	locate(x, x.life.of(units[0].Package), &e)
+	sites := []Explained{e}
+	if err := x.flows(sites); err != nil || !strings.Contains(sites[0].Flow, "return n (return), line 6") {
+		t.Errorf("error %v, the way to the heap is %q", err, sites[0].Flow)
+	}
+	if len(x.apart) != 1 || x.apart[0] != file {
+		t.Errorf("compiled under other names: %q", x.apart)
+	}
+	said, err := Why(t.Context(), file+":6")
+	if err != nil || !slices.ContainsFunc(said, func(f Fact) bool { return escaping(&f) && f.file == file }) {
+		t.Errorf("error %v, the compiler says %v", err, said)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -128,24 +129,35 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	if n := bytes.Count(text, []byte("\n")) + 1; line > n {
 		return nil, fmt.Errorf("advise: why: %s has %d lines, so none is line %d", at[:i], n, line)
 	}
-	dir, err := compiled(ctx, filepath.Dir(file), "", "build", ".")
+	if file, err = filepath.EvalSymlinks(file); err != nil { // as the go command has it
+		return nil, fmt.Errorf("advise: why: %w", err)
+	}
+	apart := overlay(nil).apart([]string{file}) // from files of other packages that are called alike
+	dir, err := compiled(ctx, filepath.Dir(file), "", apart, "build", ".")
 	if err != nil {
 		return nil, fmt.Errorf("advise: why: %w; fix this first", err)
 	}
 	defer os.RemoveAll(dir)
-	return facts(dir, func(f *Fact) bool {
-		return filepath.Base(f.file) == filepath.Base(file) && f.Range.Start.Line == line
-	})
+	return facts(dir, func(f *Fact) bool { return f.file == file && f.Range.Start.Line == line })
 }
 
 // compiled compiles packages by a command of go, with more flags of the compiler, and returns the directory that holds
 // what the compiler says of them. Its name is part of the build's key: a fresh one keeps the go command from taking a
-// package out of its cache.
-func compiled(ctx context.Context, in, flags, verb string, pkgs ...string) (dir string, err error) {
+// package out of its cache. Files stand for others.
+func compiled(ctx context.Context, in, flags string, files overlay, verb string, pkgs ...string) (dir string,
+	err error) {
 	if dir, err = os.MkdirTemp("", "isobar-why-"); err != nil {
 		return "", err
 	}
 	args := append([]string{verb, "-gcflags=-json=0," + dir + flags, "-o", os.DevNull}, pkgs...)
+	if len(files) > 0 {
+		name, err := files.write("")
+		if err != nil {
+			return "", errors.Join(err, os.RemoveAll(dir))
+		}
+		defer os.Remove(name)
+		args = slices.Insert(args, 1, "-overlay="+name)
+	}
 	if _, err = (command{dir: in}).run(ctx, "go", args...); err != nil {
 		os.RemoveAll(dir)
 	}
@@ -170,9 +182,13 @@ func facts(dir string, wanted func(*Fact) bool) ([]Fact, error) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		for dec.More() {
-			f := Fact{file: header.File}
+			f := Fact{file: strings.Replace(header.File, renamed, "", 1)}
 			if err := dec.Decode(&f); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
+			}
+			for i := range f.RelatedInformation {
+				at := &f.RelatedInformation[i].Location
+				at.URI = strings.Replace(at.URI, renamed, "", 1)
 			}
 			if wanted(&f) {
 				out = append(out, f)
