@@ -19,8 +19,9 @@ import (
 const (
 	// pollInterval is how often a child's memory is compared with the cap.
 	pollInterval = 20 * time.Millisecond
-	// grace is how long a pipe may stay open after the child's end.
-	grace = 2 * time.Second
+	// grace is how long a pipe may stay open after the child's end. What is still in it
+	// then is lost, so it is longer than a machine stops for.
+	grace = 10 * time.Second
 	// maxRecord limits how much is read from a child.
 	maxRecord = 64 << 20
 )
