@@ -55,7 +55,7 @@ running=()
 trap 'kill "${running[@]}" 2>/dev/null || true; rm -rf "$pages"' EXIT
 # wait_for FILE: until a command that was started has written to it.
 wait_for() {
-	for _ in $(seq 300); do
+	for _ in $(seq 600); do
 		[ ! -s "$1" ] || return 0
 		sleep 0.1
 	done

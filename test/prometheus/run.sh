@@ -47,7 +47,7 @@ trap stop EXIT
 (cd ../.. && "$go" build -o "$work/program" ./test/prometheus/program)
 GOMEMLIMIT=1GiB "$work/program" >"$work/address" &
 pids+=($!)
-for _ in $(seq 200); do
+for _ in $(seq 600); do
 	[ ! -s "$work/address" ] || break
 	sleep 0.1
 done
