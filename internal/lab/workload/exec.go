@@ -166,11 +166,7 @@ func (s *started) close() {
 func (s *started) finish(rec *cell.Record) error {
 	wall := time.Since(s.began)
 	polled := s.watch()
-	// Processes that the program left behind may hold the pipes open.
-	const grace = 2 * time.Second
-	s.stream.SetReadDeadline(time.Now().Add(grace))
-	s.output.SetReadDeadline(time.Now().Add(grace))
-	s.readers.Wait()
+	s.drain()
 	if errors.Is(s.traceErr, os.ErrDeadlineExceeded) {
 		rec.Warn("left-behind", "the program left processes behind that hold its standard error open; the figures do not "+
 			"include what they do")
@@ -188,6 +184,26 @@ func (s *started) finish(rec *cell.Record) error {
 	}
 	setTrace(rec, s.trace, polled)
 	return nil
+}
+
+// drain waits until all that the program wrote is read. Processes that it left behind may hold
+// the pipes open: for two seconds, in parts, of which a machine that stands still takes one.
+func (s *started) drain() {
+	read := make(chan struct{})
+	go func() {
+		s.readers.Wait()
+		close(read)
+	}()
+	for range 20 {
+		select {
+		case <-read:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	s.stream.SetReadDeadline(time.Now())
+	s.output.SetReadDeadline(time.Now())
+	<-read
 }
 
 // failed adds the end of the program's output to the record if err says why it failed.
