@@ -88,7 +88,7 @@ func New(c Check) *Check {
 		Flags:    *flags,
 		Requires: requires,
 		Run: func(p *analysis.Pass) (any, error) {
-			pass := &Pass{Pass: p, Code: p.ResultOf[codeAnalyzer].(*Code), check: &c}
+			pass := &Pass{Pass: p, Code: p.ResultOf[codeAnalyzer].(*Code), check: &c, given: map[string]bool{}}
 			pass.Life, _ = p.ResultOf[life.Analyzer].(*life.Package)
 			c.Run(pass)
 			return nil, nil

@@ -91,14 +91,7 @@ func (p *Pass) FreeName(pos token.Pos, name string) string {
 			taken[id.Name] = true
 		}
 	}
-	if p.given == nil {
-		p.given = map[string]bool{}
-	}
-	for i := 1; ; i++ {
-		try := name
-		if i > 1 {
-			try += strconv.Itoa(i)
-		}
+	for i, try := 2, name; ; i, try = i+1, name+strconv.Itoa(i) {
 		if !taken[try] && !p.given[try] && lookup(p.Code.Pkg, pos, try) == nil && !token.IsKeyword(try) {
 			p.given[try] = true
 			return try
@@ -122,23 +115,17 @@ func (p *Pass) Hoist(cur inspector.Cursor, name string) (edits []analysis.TextEd
 			return nil, false
 		}
 	}
-	name = p.FreeName(cur.Node().Pos(), name)
-	before := decl.Pos()
+	name, before := p.FreeName(cur.Node().Pos(), name), decl.Pos()
 	if decl.Doc != nil {
 		before = decl.Doc.Pos()
 	}
-	return []analysis.TextEdit{
-		Insert(before, "var "+name+" = "+p.Source(e)+"\n\n"),
-		Replace(e, name),
-	}, true
+	return []analysis.TextEdit{Insert(before, "var "+name+" = "+p.Source(e)+"\n\n"), Replace(e, name)}, true
 }
 
 // Title returns name with an upper-case first letter.
 func Title(name string) string {
-	if name == "" {
-		return name
-	}
-	return strings.ToUpper(name[:1]) + name[1:]
+	n := min(1, len(name))
+	return strings.ToUpper(name[:n]) + name[n:]
 }
 
 // FuncDecl returns the function declaration around cur, or nil.

@@ -48,19 +48,13 @@ func generate(dir string) ([]byte, error) {
 }
 
 // checks returns the directories that hold a Go file of their own name.
-func checks(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		if !e.IsDir() || e.Name() == "check" {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(dir, e.Name(), e.Name()+".go")); err == nil {
-			names = append(names, e.Name())
+func checks(dir string) (names []string, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.go"))
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		if filepath.Base(file) == name+".go" && name != "check" {
+			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names, err
 }
