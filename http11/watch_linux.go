@@ -27,6 +27,8 @@ type watch struct {
 	turn  uint64    // the turn at the last look, 0 if the loop was waiting
 	looks int       // in the same turn
 	last  time.Time // of the last look
+	// waited is how long each thread had waited for a CPU by then.
+	waited map[int]time.Duration
 }
 
 // patience is how many looks in the same turn suffice in any case.
@@ -48,8 +50,9 @@ func (w *watch) putOff(now time.Duration) {
 }
 
 // look replaces a leader that is in the turn of the last look. If the watch
-// itself was late, or a thread waits for a CPU, the leader may have had no CPU
-// either: such a look does not count, up to patience looks.
+// itself was late, or a thread waits for a CPU or has done so since, the leader
+// may have had no CPU either, or whom it waits for: such a look does not count,
+// up to patience looks.
 func (w *watch) look(a *alarm) {
 	l := w.loop
 	if l.parked.Load() { // its leader sets the alarm once it has returned
@@ -61,12 +64,12 @@ func (w *watch) look(a *alarm) {
 		w.turn, w.looks = turn, 0
 	} else {
 		w.looks++
-		sure := now.Sub(w.last) < 2*loopTick && !shortOfCPU() && l.turns.Load() == turn
+		sure := now.Sub(w.last) < 2*loopTick && !shortOfCPU(w.waited) && l.turns.Load() == turn
 		if sure || w.looks > patience {
 			l.held()
 		}
 	}
-	w.last = now
+	w.last, w.waited = now, waitedForCPU()
 	a.set(loopTick)
 }
 

@@ -80,6 +80,21 @@ func heldUnder(t *testing.T, h HandlerFunc, d time.Duration, enough uint64) uint
 	return s.Stats().Held
 }
 
+// A thread that has waited for a CPU since the last look tells that CPUs are short,
+// also if it has one now.
+func TestWaitsForCPUCount(t *testing.T) {
+	waited := waitedForCPU()
+	if len(waited) == 0 {
+		t.Skip("the kernel does not count them")
+	}
+	for id := range waited {
+		waited[id] -= longWait
+	}
+	if !shortOfCPU(waited) { // there are other threads: those of loops, and the runtime's monitor
+		t.Errorf("no wait is seen, of %v", waited)
+	}
+}
+
 // A handler without CPU time does not hold its loop; one that sleeps does, even
 // on a machine with too few CPUs.
 func TestHeldLoopsOfABusyMachine(t *testing.T) {

@@ -13,10 +13,15 @@ import (
 // shortWindow is how long threads are observed.
 const shortWindow = 2 * time.Millisecond
 
+// longWait is a wait for a CPU that explains much of a loopTick.
+const longWait = loopTick / 2
+
 // shortOfCPU reports whether a thread of this process could run for shortWindow
-// and hardly did: a leader on it makes no turn although its handler does not
-// hold it. Without /proc it reports false.
-func shortOfCPU() bool {
+// and hardly did, or has waited long for a CPU since waited was true: a leader on
+// it makes no turn although its handler does not hold it. Without /proc it reports
+// false.
+func shortOfCPU(waited map[int]time.Duration) bool {
+	looked := unix.Gettid() // the thread on which the watch has waited
 	begin, before := time.Now(), readyThreads()
 	time.Sleep(shortWindow)
 	enough := time.Since(begin) / 8
@@ -25,7 +30,35 @@ func shortOfCPU() bool {
 			return true
 		}
 	}
+	slept := unix.Gettid() // the one on which it has just waited
+	for id, now := range waitedForCPU() {
+		if id != looked && id != slept && now-waited[id] >= longWait {
+			return true
+		}
+	}
 	return false
+}
+
+// waitedForCPU returns how long each thread of this process has waited for a CPU
+// in all, as of the last time that it got one: the second figure of its schedstat.
+func waitedForCPU() map[int]time.Duration {
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return nil
+	}
+	all := make(map[int]time.Duration, len(threads))
+	for _, entry := range threads {
+		stat, err := os.ReadFile("/proc/self/task/" + entry.Name() + "/schedstat")
+		if err != nil {
+			continue // it has ended, or the kernel does not count
+		}
+		id, _ := strconv.Atoi(entry.Name()) // a number
+		if fields := bytes.Fields(stat); len(fields) > 1 {
+			ns, _ := strconv.ParseInt(string(fields[1]), 10, 64) // a number
+			all[id] = time.Duration(ns)
+		}
+	}
+	return all
 }
 
 // A readying is a thread that is running or runnable.
