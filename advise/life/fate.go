@@ -328,17 +328,17 @@ func (w *walker) taken(v ssa.Value, in where) {
 // part follows field number n of a struct, or of what points to one, where the memory
 // may lie behind it.
 func (w *walker) part(v ssa.Value, of types.Type, n int, in where) {
-	st, name := structOf(of), fieldName(of, n)
+	st, names := structOf(of), w.p.fieldNames(of)
 	_, pointer := of.Underlying().(*types.Pointer)
 	open := false
 	switch {
 	case st == nil || in.depth == itself && pointer: // a part of the memory itself
-	case in.field == name:
+	case in.field == names[n]:
 		in.field = ""
 	default:
 		others := 0
 		for i := range st.NumFields() {
-			if in.field != "" && fieldName(of, i) == in.field {
+			if in.field != "" && names[i] == in.field {
 				return
 			}
 			if i != n && refers(st.Field(i).Type(), 0) {

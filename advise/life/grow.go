@@ -1,6 +1,7 @@
 package life
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -20,8 +21,7 @@ type Growth struct {
 
 // Growth returns how a site of kind Append, MapGrow or Concat grows what it adds
 // to.
-func (p *Package) Growth(s *Site) Growth {
-	var g Growth
+func (p *Package) Growth(s *Site) (g Growth) {
 	var from ssa.Value
 	switch i := s.Instr.(type) {
 	case *ssa.Call:
@@ -43,12 +43,10 @@ func (p *Package) Growth(s *Site) Growth {
 		if m, ok := g.Begin.(ssa.Instruction); ok && s.Kind == MapGrow {
 			grows = m.Parent() == s.Func && !l.Has(m.Block())
 		}
-		if !l.Has(s.Instr.Block()) || !grows {
-			continue
+		if grows && l.Has(s.Instr.Block()) {
+			g.Loop, g.Rounds = l, p.rounds(l)
+			break
 		}
-		g.Loop = l
-		g.Rounds = p.rounds(l)
-		break
 	}
 	return g
 }
@@ -81,15 +79,12 @@ func (p *Package) begins(v ssa.Value, kind Kind, g *Growth, heads map[*ssa.Basic
 			g.Field = fieldName(f.X.Type(), f.Field)
 		}
 	case *ssa.MakeSlice:
-		g.Begin = x
-		g.Sized = g.Sized || some(x.Cap)
+		g.Begin, g.Sized = x, g.Sized || some(x.Cap)
 	case *ssa.MakeMap:
 		g.Begin, g.Sized = x, x.Reserve != nil && some(x.Reserve)
 	case *ssa.Alloc:
-		g.Begin = x
-		if arr, ok := object(x.Type()).Underlying().(*types.Array); ok && arr.Len() > 0 {
-			g.Sized = true
-		}
+		arr, ok := object(x.Type()).Underlying().(*types.Array)
+		g.Begin, g.Sized = x, g.Sized || ok && arr.Len() > 0
 	}
 }
 
@@ -109,8 +104,7 @@ func (p *Package) loopsOf(fn *ssa.Function) loops {
 // rounds is the expression that tells how often a loop runs: what a range
 // statement ranges over, or the bound of a counter; nil for none.
 func (p *Package) rounds(l *Loop) ast.Expr {
-	stmt := p.Stmt(l)
-	switch s := stmt.(type) {
+	switch s := p.Stmt(l).(type) {
 	case *ast.RangeStmt:
 		switch p.Info.TypeOf(s.X).Underlying().(type) {
 		case *types.Chan, *types.Signature:
@@ -134,14 +128,9 @@ func (p *Package) Stmt(l *Loop) (stmt ast.Stmt) {
 	var from, to token.Pos // of what its blocks name
 	for b := range l.body {
 		for _, instr := range b.Instrs {
-			if _, isPhi := instr.(*ssa.Phi); isPhi { // whose position is that of a variable
-				continue
-			}
-			if pos := instr.Pos(); pos.IsValid() && instr.Parent() == l.Head.Parent() {
-				if !from.IsValid() || pos < from {
-					from = pos
-				}
-				to = max(to, pos)
+			_, phi := instr.(*ssa.Phi) // whose position is that of a variable
+			if pos := instr.Pos(); !phi && pos.IsValid() && instr.Parent() == l.Head.Parent() {
+				from, to = min(cmp.Or(from, pos), pos), max(to, pos)
 			}
 		}
 	}

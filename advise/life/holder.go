@@ -73,6 +73,18 @@ func fieldName(t types.Type, field int) string {
 	return strings.TrimPrefix(name+"."+st.Field(field).Name(), ".")
 }
 
+// fieldNames are the names of all fields of t, or of what t points to: walks ask for them again and again.
+func (p *Package) fieldNames(t types.Type) []string {
+	names, known := p.fields[t]
+	if st := structOf(t); !known && st != nil {
+		for i := range st.NumFields() {
+			names = append(names, fieldName(t, i))
+		}
+		p.fields[t] = names
+	}
+	return names
+}
+
 // structOf is the struct that t is or points to, or nil.
 func structOf(t types.Type) *types.Struct {
 	if ptr, ok := t.Underlying().(*types.Pointer); ok {

@@ -89,6 +89,7 @@ type Package struct {
 	callees   map[*ssa.Function][]*ssa.Function
 	dynamic   []*ssa.Function // those that call interfaces or function values
 	closures  map[*ssa.Function]*ssa.MakeClosure
+	fields    map[types.Type][]string     // the names of structs' fields
 	byName    map[string][]*ssa.Function  // methods, by name and type
 	skips     map[[2]*ssa.BasicBlock]bool // whether a way from the first leads around the second
 }
@@ -109,9 +110,8 @@ func Build(s Source) (p *Package, err error) {
 	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false), loops: map[*ssa.Function]loops{},
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
-		callees: map[*ssa.Function][]*ssa.Function{},
-		byName:  map[string][]*ssa.Function{},
-		skips:   map[[2]*ssa.BasicBlock]bool{}}
+		callees: map[*ssa.Function][]*ssa.Function{}, byName: map[string][]*ssa.Function{},
+		fields: map[types.Type][]string{}, skips: map[[2]*ssa.BasicBlock]bool{}}
 	p.SSA.Build()
 	p.declared()
 	p.index()
