@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +15,6 @@ func TestLateAnswers(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	f := connect(t, Options{Server: server})
 	const wait = 50 * time.Millisecond
-	f.patience = time.Minute
 	startWorker(t, Options{Server: server}, workerConfig(t, "prompt", noop))
 	late := connect(t, Options{Server: server})
 	answers, err := late.nc.Subscribe(pingSubject, func(m *nats.Msg) {
@@ -40,6 +40,9 @@ func TestLateAnswers(t *testing.T) {
 		}
 		return all
 	}
+	for !strings.Contains(names(), "prompt") { // until it has joined
+	}
+	f.patience = time.Minute
 	f.answered = map[string]bool{"prompt": true, "late": true} // as after a call that gave them time
 	for range 3 {
 		if got := names(); got != "late prompt " {
