@@ -49,12 +49,7 @@ func TestTrialsCount(t *testing.T) {
 		if c.exact && invariant.Race {
 			continue
 		}
-		ps := runtime.GOMAXPROCS(0)
-		if c.exact { // what is private to one P of a sync.Pool, another does not find
-			runtime.GOMAXPROCS(1)
-		}
 		figures := figuresOf(t, c.name, c.g)
-		runtime.GOMAXPROCS(ps)
 		if got, ok := figures[c.figure]; got != c.want || !ok {
 			t.Errorf("%s %v: %s is %v, want %v", c.name, c.g, c.figure, got, c.want)
 		}
