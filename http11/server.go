@@ -110,12 +110,13 @@ type Server struct {
 	timeouts  [phases]time.Duration
 	memory    *memory
 	exchanges sync.Pool // of *exchange, for ServeHTTP
-	unwatched bool      // set by a test that measures the watch's cost
 	slots     chan struct{}
 	keepsIdle bool // connections may keep memory for keepIdle
 
 	// configured publishes the results of configure to Stats.
 	configured atomic.Bool
+	// unwatched is set by a benchmark that measures what the watch costs.
+	unwatched atomic.Bool
 	// closing is set by Shutdown and Close. Connections check it before they wait
 	// for a request and when they answer one.
 	closing atomic.Bool

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -15,49 +16,58 @@ import (
 	"time"
 )
 
-// BenchmarkWatchCost measures what the watch costs a server process. Pairs of
-// processes, one with and one without it, get the same load in turns; it
-// compares their CPU time, and their activity in a second without requests. The
-// watch has no CPU time of its own to be read: a leader that puts its timer off
-// costs on the leader's goroutine, and a look that wakes a thread costs the
+// BenchmarkWatchCost measures what the watch costs a server process. A process
+// gets the same load with and without its watch in turns; it compares their CPU
+// time, and their activity in a second without requests. One process serves
+// both, as two differ by more than a watch costs, and turns are short and many.
+// The watch has no CPU time of its own to be read: a leader that puts its alarm
+// off costs on the leader's goroutine, and a look that wakes a thread costs the
 // caches of the others.
 //
 //	go test -run '^$' -bench WatchCost -benchtime 1x ./http11
 func BenchmarkWatchCost(b *testing.B) {
-	const pairs = 31
+	const pairs = 101
 	for _, engine := range engines {
-		watched, bare := newProcess(b, engine, "-watched"), newProcess(b, engine, "-bare")
+		p := newProcess(b, engine)
 		for _, load := range []struct {
 			name string
 			run  func(b *testing.B, addr string)
 		}{
-			{"closed", func(b *testing.B, addr string) { ask64(b, addr, 30_000/64, 1, 0) }},
-			{"pipelined", func(b *testing.B, addr string) { ask64(b, addr, 100_000/64/16, 16, 0) }},
-			{"paced", func(b *testing.B, addr string) { ask64(b, addr, 40, 1, 25*time.Millisecond) }},
+			{"closed", func(b *testing.B, addr string) { ask64(b, addr, 10_000/64, 1, 0) }},
+			{"pipelined", func(b *testing.B, addr string) { ask64(b, addr, 30_000/64/16, 16, 0) }},
+			{"paced", func(b *testing.B, addr string) { ask64(b, addr, 12, 1, 25*time.Millisecond) }},
 		} {
 			b.Run("engine="+engine.String()+"/load="+load.name, func(b *testing.B) {
-				var ratios []float64
+				var logs, shares []float64
 				for i := range pairs + 1 {
-					of := map[*process]float64{}
+					of := map[string]float64{}
+					begin := time.Now()
 					for k := range 2 { // by turns, the first one in turn too
-						p := []*process{watched, bare}[(i+k)%2]
-						of[p] = p.during(b, load.run)
+						path := []string{"/watched", "/bare"}[(i+k)%2]
+						p.ask(b, path)
+						of[path] = p.during(b, load.run)
 					}
 					if i > 0 { // the first one warms up
-						ratios = append(ratios, of[watched]/of[bare])
+						logs = append(logs, math.Log(of["/watched"]/of["/bare"]))
+						shares = append(shares, (of["/watched"]-of["/bare"])/(time.Since(begin).Seconds()/2))
 					}
 				}
-				slices.Sort(ratios)
-				b.ReportMetric(ratios[pairs/2], "ratio")
-				b.ReportMetric(ratios[pairs/4], "ratio-q1")
-				b.ReportMetric(ratios[pairs-1-pairs/4], "ratio-q3")
+				slices.Sort(logs)
+				slices.Sort(shares)
+				// The 95 % interval of a median, by order statistics.
+				half := int(math.Ceil(1.96 * math.Sqrt(pairs) / 2))
+				for name, i := range map[string]int{"": pairs / 2, "-low": pairs/2 - half, "-high": pairs/2 + half} {
+					b.ReportMetric(math.Exp(logs[i]), "ratio"+name)
+					b.ReportMetric(100*shares[i], "%-of-a-CPU"+name)
+				}
 				b.ReportMetric(0, "ns/op")
 			})
 		}
 		for _, conns := range []int{0, 1000} {
 			b.Run(fmt.Sprintf("engine=%v/idle=%d", engine, conns), func(b *testing.B) {
-				for _, p := range []*process{watched, bare} {
-					p.idle(b, conns)
+				for _, path := range []string{"/watched", "/bare"} {
+					p.ask(b, path)
+					p.idle(b, conns, strings.Replace(path, "/", "-", 1))
 				}
 				b.ReportMetric(0, "ns/op")
 			})
@@ -68,15 +78,14 @@ func BenchmarkWatchCost(b *testing.B) {
 // A process is a server in its own process.
 type process struct {
 	addr    string
-	suffix  string // of metrics
 	control net.Conn
 	r       *bufio.Reader
 }
 
-func newProcess(b *testing.B, engine Engine, suffix string) *process {
-	p := &process{suffix: suffix}
+func newProcess(b *testing.B, engine Engine) *process {
+	p := &process{}
 	child := exec.Command(os.Args[0], "-test.run", "^TestWatchServer$")
-	child.Env = append(os.Environ(), "HTTP11_WATCH_SERVER="+engine.String()+p.suffix)
+	child.Env = append(os.Environ(), "HTTP11_WATCH_SERVER="+engine.String())
 	child.Stderr = os.Stderr
 	in, err := child.StdinPipe()
 	if err != nil {
@@ -109,17 +118,22 @@ func TestWatchServer(t *testing.T) {
 	if name == "" {
 		return
 	}
-	s := &Server{Handler: HandlerFunc(func(c *Context) {
-		if !c.Path().Equal("/usage") {
+	s := &Server{}
+	s.Handler = HandlerFunc(func(c *Context) {
+		switch {
+		case c.Path().Equal("/watched"):
+			s.unwatched.Store(false)
+		case c.Path().Equal("/bare"):
+			s.unwatched.Store(true)
+		case !c.Path().Equal("/usage"):
 			c.WriteString("Hello, World!")
 			return
 		}
 		var u syscall.Rusage
 		syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail for this process
 		fmt.Fprintln(c, u.Utime.Nano()+u.Stime.Nano(), u.Nvcsw)
-	})}
-	s.unwatched = strings.HasSuffix(name, "-bare")
-	if strings.HasPrefix(name, Readiness.String()) {
+	})
+	if name == Readiness.String() {
 		s.Engine = Readiness
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -132,9 +146,10 @@ func TestWatchServer(t *testing.T) {
 	os.Exit(0)
 }
 
-// usage returns CPU time in seconds and how often threads have waited.
-func (p *process) usage(b *testing.B) (cpu float64, waits int) {
-	io.WriteString(p.control, "GET /usage HTTP/1.1\r\nHost: h\r\n\r\n")
+// ask turns the watch on or off, or asks for usage only, and returns the CPU
+// time in seconds and how often threads have waited.
+func (p *process) ask(b *testing.B, path string) (cpu float64, waits int) {
+	io.WriteString(p.control, "GET "+path+" HTTP/1.1\r\nHost: h\r\n\r\n")
 	for line := "\n"; line != "\r\n"; {
 		var err error
 		if line, err = p.r.ReadString('\n'); err != nil {
@@ -149,15 +164,15 @@ func (p *process) usage(b *testing.B) (cpu float64, waits int) {
 
 // during returns the CPU time of a load.
 func (p *process) during(b *testing.B, load func(*testing.B, string)) (cpu float64) {
-	before, _ := p.usage(b)
+	before, _ := p.ask(b, "/usage")
 	load(b, p.addr)
-	after, _ := p.usage(b)
+	after, _ := p.ask(b, "/usage")
 	return after - before
 }
 
 // idle reports what the process does in a second with that many connections
 // that have each had a request.
-func (p *process) idle(b *testing.B, conns int) {
+func (p *process) idle(b *testing.B, conns int, suffix string) {
 	for range conns {
 		nc, err := net.Dial("tcp", p.addr)
 		if err != nil {
@@ -170,11 +185,11 @@ func (p *process) idle(b *testing.B, conns int) {
 		}
 	}
 	time.Sleep(2 * time.Second) // let the aftermath of a load pass
-	cpu, waits := p.usage(b)
+	cpu, waits := p.ask(b, "/usage")
 	time.Sleep(5 * time.Second)
-	cpu2, waits2 := p.usage(b)
-	b.ReportMetric(float64(waits2-waits)/5, "waits/s"+p.suffix)
-	b.ReportMetric((cpu2-cpu)/5*1e6, "cpu-µs/s"+p.suffix)
+	cpu2, waits2 := p.ask(b, "/usage")
+	b.ReportMetric(float64(waits2-waits)/5, "waits/s"+suffix)
+	b.ReportMetric((cpu2-cpu)/5*1e6, "cpu-µs/s"+suffix)
 }
 
 const helloRequest = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"

@@ -43,7 +43,7 @@ func newWatch(l *loop) (*watch, error) {
 
 // putOff is called by the leader between turns, after it has cleared parked.
 func (w *watch) putOff(now time.Duration) {
-	if now-w.at >= loopTick/4 && !w.loop.srv.unwatched {
+	if now-w.at >= loopTick/4 && !w.loop.srv.unwatched.Load() {
 		w.at = now
 		w.alarm.set(loopTick / 2)
 	}
@@ -55,7 +55,7 @@ func (w *watch) putOff(now time.Duration) {
 // up to patience looks.
 func (w *watch) look(a *alarm) {
 	l := w.loop
-	if l.parked.Load() { // its leader sets the alarm once it has returned
+	if l.parked.Load() || l.srv.unwatched.Load() { // its leader sets the alarm once it has returned
 		w.turn = 0
 		return
 	}
