@@ -84,12 +84,8 @@ func (c command) benchPackages(ctx context.Context, patterns []string) (with []*
 var profileTime = "300ms"
 
 // profileRate is the mean number of bytes between two samples of allocations beside the CPU profile, which samples
-// disturb. A second run takes as many as enoughSamples: a site of a hundredth of them is known to 3 %, and its
-// benchmarks do not become much slower than others, which would weigh more then.
-var (
-	profileRate   = int64(16 << 10)
-	enoughSamples = int64(500_000)
-)
+// disturb. A second run counts every allocation.
+var profileRate = 16 << 10
 
 //go:embed assets/ends_test.go.txt
 var endsSource string
@@ -202,7 +198,9 @@ var (
 	benchmarkRuns = regexp.MustCompile(`(?m)^\S+\.(Benchmark[^\s.(]*)[.(]`)
 )
 
-// profile runs the benchmarks of a package, and once more for their allocations alone if there is time.
+// profile runs the benchmarks of a package, and once more for their allocations alone if there is time. A benchmark that
+// allocates much does less in that run than in the first, so it weighs less beside others; what its own sites make, one
+// beside the other, is exact.
 func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 	r.progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
 	binary, err := r.build(ctx, p)
@@ -213,12 +211,11 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 	first, _, err := r.under(ctx, p, binary, profileRate, "cpu", "allocs")
 	before := len(r.names)
 	r.names = append(r.names, first...)
-	rate := max(1, allocated(first)/enoughSamples)
-	if err != nil || rate >= profileRate {
+	if err != nil || profileRate == 1 {
 		return err
 	}
 	notes := r.leftOut
-	again, whole, err := r.under(ctx, p, binary, rate, "allocs")
+	again, whole, err := r.under(ctx, p, binary, 1, "allocs")
 	if err != nil || !whole || len(again) == 0 {
 		r.leftOut = notes // what the first run found stays
 		return nil
@@ -228,23 +225,11 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 	return nil
 }
 
-// allocated is what profiles hold, in bytes.
-func allocated(profiles []string) (bytes int64) {
-	for _, name := range profiles {
-		if p, err := readProfile(context.Background(), name); err == nil {
-			for _, t := range totals(p) {
-				bytes += t.Bytes
-			}
-		}
-	}
-	return bytes
-}
-
 var profileFlags = map[string]string{"cpu": "-test.cpuprofile=", "allocs": "-test.memprofile="}
 
 // under runs the benchmarks under profiles of some kinds, and returns the names of those that can be read, and whether
 // all benchmarks ended. One that runs when their share of the time is over is cut, and those after it run again.
-func (r *profiling) under(ctx context.Context, p *testPackage, binary string, rate int64,
+func (r *profiling) under(ctx context.Context, p *testPackage, binary string, rate int,
 	kinds ...string) (read []string, whole bool, err error) {
 	flags := []string{"-test.run=^$", "-test.bench=" + r.bench, "-test.benchtime=" + profileTime,
 		fmt.Sprint("-test.memprofilerate=", rate)}

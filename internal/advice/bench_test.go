@@ -106,10 +106,10 @@ func BenchmarkF(b *testing.B) {
 	}
 }
 
-// Allocations are sampled in a run of their own, as finely as what they come to allows, and that run's profile takes
-// the place of the first; where it fails, the first one stays.
-func TestProfileSamplesFinely(t *testing.T) {
-	defer func(rate int64) { profileRate = rate }(profileRate)
+// Allocations are counted in a run of their own, whose profile takes the place of the first; where it fails, the first
+// one stays.
+func TestProfileCounts(t *testing.T) {
+	defer func(rate int) { profileRate = rate }(profileRate)
 	profileRate = 16 << 10
 	dir := tree(t, map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
@@ -153,8 +153,8 @@ func BenchmarkF(b *testing.B) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if finely := p.Period < profileRate; finely != again || !strings.HasSuffix(names[0], ".cpu.pb.gz") {
-			t.Errorf("profiles %v, a sample each %d bytes; want less than %d: %v", names, p.Period, profileRate, again)
+		if exact := p.Period == 1; exact != again || !strings.HasSuffix(names[0], ".cpu.pb.gz") {
+			t.Errorf("profiles %v, a sample each %d bytes; want each allocation: %v", names, p.Period, again)
 		}
 	}
 }
