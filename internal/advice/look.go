@@ -81,6 +81,9 @@ func (k *subject) firstGroup() bool {
 // purpose says what takes the memory, where the expression itself tells.
 func (k *subject) purpose() string {
 	if k.outside() {
+		if first := k.c.once(); first != "" {
+			return "it is made once, by whatever calls " + shortName(first) + " first"
+		}
 		return "the call of " + cmp.Or(k.e.Callee, k.e.What) + allocator(k.c) + ", with what it is given"
 	}
 	to, takes := k.consumer(), map[life.Kind]string{life.Box: "it takes an interface",
@@ -89,6 +92,25 @@ func (k *subject) purpose() string {
 		return ""
 	}
 	return to + ", which it is made for: " + takes
+}
+
+// once is the function outside that makes all of the memory as it is called for the first time, or "".
+func (c *cause) once() (first string) {
+	for _, way := range c.ways() {
+		inner := way.frames[:min(way.inside, len(way.frames))]
+		i := slices.IndexFunc(inner, func(f frame) bool { return f.function == "sync.(*Once).doSlow" })
+		if i < 0 {
+			return ""
+		}
+		for i < len(inner) && strings.HasPrefix(inner[i].function, "sync.") {
+			i++
+		}
+		if i == len(inner) || first != "" && first != inner[i].function {
+			return ""
+		}
+		first = inner[i].function
+	}
+	return first
 }
 
 // usedOnce reports whether a value has no use beside one.
