@@ -20,6 +20,7 @@ type origins struct {
 	seen  map[ssa.Value]bool
 	given map[ssa.Value]bool // parameters that it was followed to
 	at    []string           // the places
+	by    []string           // the benchmarks that give it, and as which parameters
 	made  bool               // something was made at one of them
 	open  bool               // there are others, which are not known
 }
@@ -136,7 +137,27 @@ func (b *origins) callers(v *ssa.Parameter) {
 			}
 		}
 	}
-	b.open = b.open || !known
+	b.open = !b.benchmarks(v) && !known || b.open
+}
+
+// benchmarks notes those that call the function of a parameter, and reports whether nobody else does.
+func (b *origins) benchmarks(v *ssa.Parameter) bool {
+	syntax, position := v.Parent().Syntax(), v.Parent().Prog.Fset.Position
+	if syntax == nil {
+		return false
+	}
+	from, to := position(syntax.Pos()), position(syntax.End())
+	all := true
+	for _, w := range b.c.ways() {
+		last := append([]frame{w.origin}, w.frames...)[len(w.frames)]
+		if strings.Contains(w.beyond, ".Benchmark") && below(last.file) == below(from.Filename) &&
+			from.Line <= last.line && last.line <= to.Line {
+			b.by = append(b.by, shortName(w.beyond)+" as "+v.Name())
+		} else {
+			all = false
+		}
+	}
+	return all
 }
 
 // grows is what a site adds to; nil for a site that does not grow.
@@ -178,9 +199,15 @@ func (k *subject) begun() string {
 	b := &origins{x: k.x, c: k.c, seen: map[ssa.Value]bool{}, given: map[ssa.Value]bool{}}
 	b.from(k.p, v, token.NoPos)
 	slices.Sort(b.at)
-	switch at := slices.Compact(b.at); {
-	case b.open || len(at) == 0:
+	slices.Sort(b.by)
+	switch at, by := slices.Compact(b.at), slices.Compact(b.by); {
+	case b.open || len(at)+len(by) == 0:
 		return parts(v)
+	case len(by) > 0 && len(at)+len(by) <= most:
+		if len(at) > 0 {
+			by[0] = "what begins at " + strings.Join(at, " or ") + ", or " + by[0]
+		}
+		return "it grows what is given by " + strings.Join(by, " or ")
 	case len(at) > most:
 		return "what grows begins at many places: " + strings.Join(at[:most], ", ") + " and others"
 	case !b.made && len(at) == 1:

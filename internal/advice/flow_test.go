@@ -366,6 +366,34 @@ func TestBeginningsAreNamed(t *testing.T) {
 	}
 }
 
+// TestBenchmarksGiveWhatGrows: a benchmark is no code of the module, but it may be what decides.
+func TestBenchmarksGiveWhatGrows(t *testing.T) {
+	x, p := explainerOf(t, growing)
+	file := p.Fset.Position(p.Files[0].Package).Filename
+	line := func(comment string) int {
+		before, _, _ := strings.Cut(growing, "// "+comment+"\n")
+		return 1 + strings.Count(before, "\n")
+	}
+	for _, tt := range []struct{ at, through, beyond, want string }{
+		{"grows", "", "example.org/m.BenchmarkGiven", "it grows what is given by m.BenchmarkGiven as list"},
+		{"grows", "itself", "example.org/m.BenchmarkGiven.func1", "it grows what is given by m.BenchmarkGiven.func1 as list"},
+		{"quote", "", "example.org/m.BenchmarkQuoted", "it grows what is given by m.BenchmarkQuoted as list"},
+		{"grows", "", "sort.Slice", ""},
+		{"grows", "entry", "example.org/m.BenchmarkEntries", ""}, // something between calls it
+		{"grows", "", "", ""},
+	} {
+		c := &cause{chains: map[string]*chain{"": {made: true, beyond: tt.beyond, origin: frame{place: place{file, line(tt.at)}}}}}
+		for _, one := range strings.Fields(tt.through) {
+			c.chains[""].frames = append(c.chains[""].frames, frame{place: place{file, line(one)}})
+		}
+		sites := matching(p.At(file, line(tt.at)), func(s *life.Site) bool { return s.Kind == life.Append })
+		k := &subject{x: x, c: c, p: p, s: sites[0], t: &site{}, e: &Explained{}}
+		if got := k.begun(); got != tt.want {
+			t.Errorf("%s through %q of %q: %q, want %q", tt.at, tt.through, tt.beyond, got, tt.want)
+		}
+	}
+}
+
 // TestCopiesAreNamed: where the copies of what is inlined go to the heap by different ways, none decides.
 func TestCopiesAreNamed(t *testing.T) {
 	x, p := explainerOf(t, flowing)
