@@ -415,6 +415,7 @@ const (
 	byGlobal = iota
 	byGiven  // what the call was given
 	byOthers
+	byWaiters // lists of goroutines and timers that wait
 	byResult
 	byCallers // variables of functions around the call
 	byChance  // registers, which may be stale
@@ -426,6 +427,8 @@ func rankRoot(r heap.Root) int {
 	case image.Global:
 		_, name, ours := strings.Cut(r.Name, hookPackage+".")
 		switch {
+		case strings.HasPrefix(r.Name, "runtime."):
+			return byWaiters
 		case !ours:
 			return byGlobal
 		case name == "Given":

@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/isobar-go/isobar/internal/heap"
+	"github.com/isobar-go/isobar/internal/heap/graph"
+	"github.com/isobar-go/isobar/internal/heap/image"
 )
 
 // lifetimes has what the package of the test data says of each function: the
@@ -77,6 +81,31 @@ func TestMeasured(t *testing.T) {
 	}
 	for _, e := range sites {
 		t.Logf("%s:%d %s %s: %s", e.Function, e.Line, e.Kind, e.What, e.Life())
+	}
+}
+
+// TestRuntimeHolds: a goroutine that waits for a channel may have nothing else of it, so that the runtime's lists lead
+// to it, which no reader knows by their names.
+func TestRuntimeHolds(t *testing.T) {
+	global := heap.Root{Kind: image.Global, Name: "runtime.allgptr"}
+	waiting := []graph.Step{{Type: "[]*runtime.g", Label: "[]"}, {Type: "runtime.g", Label: ".waiting"},
+		{Type: "runtime.sudog", Label: ".c"}}
+	ours := append(slices.Clone(waiting), graph.Step{Type: "m.T", Label: ".list"})
+	for _, tt := range []struct {
+		o    heap.Object
+		want string
+	}{
+		{heap.Object{Root: global, Way: waiting}, "kept by the runtime, for a goroutine or timer that waits"},
+		{heap.Object{Root: heap.Root{Kind: image.Stack}, Way: waiting[1:]},
+			"kept by the runtime, for a goroutine or timer that waits"},
+		{heap.Object{Root: global, Way: ours}, "kept by field T.list"},
+		{heap.Object{Root: global}, "kept by the runtime, for a goroutine or timer that waits"},
+		{heap.Object{Root: heap.Root{Kind: image.Global, Name: "example.org/m/runtime.all"}},
+			"kept by package variable runtime.all"},
+	} {
+		if got := holderOf(&tt.o).lifetime(frame{function: "m.F"}).String(); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.o, got, tt.want)
+		}
 	}
 }
 

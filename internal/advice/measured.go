@@ -260,6 +260,9 @@ func holderOf(o *heap.Object) heldBy {
 	for _, step := range slices.Backward(o.Way) {
 		label = step.Label + label
 		if name := fieldOf(step.Type, label); name != "" {
+			if strings.HasPrefix(step.Type, "runtime.") {
+				return heldBy{rank: byWaiters}
+			}
 			h.name, h.field = name, true
 			if beyond {
 				h.name = "what " + name + " leads to"
@@ -425,6 +428,8 @@ func (h heldBy) lifetime(f frame) lifetime {
 		l.holder.Kind = life.Global
 	case h.rank == byGiven:
 		l.holder.Name = "what " + in + " is given"
+	case h.rank == byWaiters:
+		l.holder.Kind, l.holder.Name = life.Callee, "the runtime, for a goroutine or timer that waits"
 	case h.rank == byOthers:
 		l.holder.Kind, l.holder.Name = life.Goroutine, cmp.Or(h.name, "of another kind")
 	default:
