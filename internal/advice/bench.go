@@ -198,9 +198,9 @@ var (
 	benchmarkRuns = regexp.MustCompile(`(?m)^\S+\.(Benchmark[^\s.(]*)[.(]`)
 )
 
-// profile runs the benchmarks of a package, and once more for their allocations alone if there is time. A benchmark that
-// allocates much does less in that run than in the first, so it weighs less beside others; what its own sites make, one
-// beside the other, is exact.
+// profile runs the benchmarks of a package, and once more for their allocations alone if there is time. A benchmark
+// that allocates much does less in that run than in the first, so it weighs less beside others; what its own sites
+// make, one beside the other, is exact.
 func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 	r.progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
 	binary, err := r.build(ctx, p)

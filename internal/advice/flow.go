@@ -292,7 +292,7 @@ func (x *explainer) flow(e *Explained, ways []way, proven bool) {
 		e.Flow += "; each by itself"
 	}
 	if proven && (e.Verdict == Look || e.Fix && x.try) { // which may save nothing
-		e.Decides = strings.Join(places, ", ")
+		e.Decides = strings.Join(slices.Compact(places), ", ")
 	}
 }
 
