@@ -258,7 +258,7 @@ func (r *profiling) under(ctx context.Context, p *testPackage, binary string, ra
 		text, stacks, cut := strings.Cut(string(out), "\nisobar: the time is over\n")
 		if !cut {
 			last, err := r.keep(p, profiles, text, err)
-			return append(read, last...), len(done) == 0, err
+			return append(read, last...), true, err
 		}
 		late, ended := names(benchmarkRuns, stacks), names(benchmarkDone, text)
 		switch {
