@@ -228,7 +228,7 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 var profileFlags = map[string]string{"cpu": "-test.cpuprofile=", "allocs": "-test.memprofile="}
 
 // under runs the benchmarks under profiles of some kinds, and returns the names of those that can be read, and whether
-// all benchmarks ended. One that runs when their share of the time is over is cut, and those after it run again.
+// all benchmarks ran. One that runs when their share of the time is over is cut, and those after it run again.
 func (r *profiling) under(ctx context.Context, p *testPackage, binary string, rate int,
 	kinds ...string) (read []string, whole bool, err error) {
 	flags := []string{"-test.run=^$", "-test.bench=" + r.bench, "-test.benchtime=" + profileTime,
