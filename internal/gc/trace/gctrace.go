@@ -85,13 +85,13 @@ func ParseLine(line string) (Cycle, error) {
 		return Cycle{}, fmt.Errorf("trace: parse %.120q: not a gctrace line of Go 1.5 or later", line)
 	}
 	p := lineParser{fields: m[1:]}
-	c := Cycle{N: uint64(p.int(1)), At: p.time(time.Second), Percent: p.int(1), Leaks: p.text() != ""}
+	c := Cycle{N: uint64(p.int(1)), At: p.time("s"), Percent: p.int(1), Leaks: p.text() != ""}
 	for _, d := range []*time.Duration{
 		&c.SweepTermination, &c.Marking, &c.Marking, &c.Marking, &c.MarkTermination,
 		&c.SweepTerminationCPU, &c.DedicatedCPU, &c.DedicatedCPU, &c.AssistCPU, &c.DedicatedCPU, &c.IdleCPU,
 		&c.MarkTerminationCPU,
 	} {
-		*d += p.time(time.Millisecond)
+		*d += p.time("ms")
 	}
 	for _, b := range []*int64{&c.StartBytes, &c.EndBytes, &c.LiveBytes, &c.GoalBytes, &c.StackBytes, &c.GlobalBytes} {
 		*b = p.int(1 << 20)
@@ -121,29 +121,13 @@ func (p *lineParser) text() string {
 func (p *lineParser) int(unit int64) int64 {
 	s := cmp.Or(p.text(), "0")
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil && p.err == nil {
-		p.err = err
-	}
+	p.err = cmp.Or(p.err, err)
 	return min(n, math.MaxInt64/unit) * unit
 }
 
-// time reads a number with up to three decimals exactly, in units of at least a
-// microsecond.
-func (p *lineParser) time(unit time.Duration) time.Duration {
-	s := p.text()
-	thousandths, decimals, seen := int64(0), 0, false
-	for _, r := range s {
-		if r == '.' {
-			seen = true
-			continue
-		}
-		thousandths = thousandths*10 + int64(r-'0')
-		if seen {
-			decimals++
-		}
-	}
-	for ; decimals < 3; decimals++ {
-		thousandths *= 10
-	}
-	return time.Duration(thousandths) * (unit / 1000)
+// time reads a number with up to three decimals exactly, 0 if the line has none.
+func (p *lineParser) time(unit string) time.Duration {
+	d, err := time.ParseDuration(cmp.Or(p.text(), "0") + unit)
+	p.err = cmp.Or(p.err, err)
+	return d
 }
