@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -26,12 +27,22 @@ type Followed struct {
 // reassembles the line if exactly that gives one of the format.
 func Follow(r io.Reader, own io.Writer, each func(Cycle)) (Followed, error) {
 	f := follower{own: own, each: each}
-	err := readAll(r, f.write)
-	f.line(f.rest)
+	in := bufio.NewReader(r) // of a line that does not fit it gives one piece after another
+	var err error
+	for piece := false; err == nil || piece; {
+		var b []byte
+		before := piece
+		b, err = in.ReadSlice('\n')
+		if piece = errors.Is(err, bufio.ErrBufferFull); piece || before {
+			f.pass(b)
+		} else {
+			f.line(b)
+		}
+	}
 	f.release()
 	f.Streams = f.trace.Streams
 	f.Gaps = f.trace.Gaps
-	return f.Followed, errors.Join(err, f.err)
+	return f.Followed, errors.Join(failure(err), f.err)
 }
 
 // patience is how many lines of the program may interrupt one of the runtime.
@@ -44,40 +55,12 @@ type follower struct {
 	err   error // the first error of own
 	trace Trace // numbers the streams; its cycles are discarded
 
-	rest   []byte // of the unfinished line
-	long   bool   // longer than any runtime line; its beginning was passed on
 	broken []byte // starts like a runtime line but has no end
 	waited int    // lines since then
 }
 
-func (f *follower) write(b []byte) {
-	for len(b) > 0 {
-		end := bytes.IndexByte(b, '\n') + 1
-		if end == 0 {
-			f.rest = append(f.rest, b...)
-			if len(f.rest) > longLine {
-				f.pass(f.rest)
-				f.rest, f.long = f.rest[:0], true
-			}
-			return
-		}
-		f.rest = append(f.rest, b[:end]...)
-		b = b[end:]
-		f.line(f.rest)
-		f.rest = f.rest[:0]
-	}
-}
-
 // line takes a whole line including its end, or the rest of the last one.
 func (f *follower) line(b []byte) {
-	switch {
-	case len(b) == 0:
-		return
-	case f.long || len(b) > longLine:
-		f.long = f.long && b[len(b)-1] != '\n'
-		f.pass(b)
-		return
-	}
 	text, ok := bytes.CutSuffix(b, []byte("\n"))
 	if ok && (f.found(text) || f.mend(text)) {
 		return

@@ -55,8 +55,14 @@ const PacketBytes = 4096
 func ReadPackets(r io.Reader, own io.Writer) (Trace, error) {
 	var t Trace
 	var open []*partial
-	rest := ownWriter{w: own, found: func(Cycle) { t.Relayed++ }}
-	err := readAll(r, func(packet []byte) { open = t.packet(open, packet, &rest) })
+	rest := ownWriter{w: own}
+	var err error
+	for buf := make([]byte, PacketBytes); err == nil; {
+		var n int
+		if n, err = r.Read(buf); n > 0 {
+			open = t.packet(open, buf[:n], &rest)
+		}
+	}
 	for _, p := range open {
 		if t.cut(p) {
 			t.Cut += len(p.text)
@@ -65,7 +71,8 @@ func ReadPackets(r io.Reader, own io.Writer) (Trace, error) {
 		}
 	}
 	rest.flush()
-	return t, errors.Join(err, rest.err)
+	t.Relayed = rest.relayed
+	return t, errors.Join(failure(err), rest.err)
 }
 
 // cut reports whether an unfinished line is one of the runtime that the end of the
@@ -80,33 +87,19 @@ func (t *Trace) cut(p *partial) bool {
 	return len(t.last) > 0 && (number == "" || err == nil && slices.Contains(t.last, n-1))
 }
 
-// ReadLines reads r to its end on platforms where single writes cannot be
-// distinguished. Every line of the format counts as a cycle, no matter who
-// printed it. A line split by the program's own output is lost and shows as a
-// gap.
-func ReadLines(r io.Reader, own io.Writer) (Trace, error) {
-	var t Trace
-	rest := ownWriter{w: own, found: t.add}
-	err := readAll(r, rest.Write)
-	rest.flush()
-	return t, errors.Join(err, rest.err)
+// ReadLines reads r to its end as [Follow] does, and keeps the cycles.
+func ReadLines(r io.Reader, own io.Writer) (t Trace, err error) {
+	f, err := Follow(r, own, func(c Cycle) { t.Cycles = append(t.Cycles, c) })
+	t.Streams, t.Gaps = f.Streams, f.Gaps
+	return t, err
 }
 
-// readAll calls each with the result of every Read.
-func readAll(r io.Reader, each func([]byte)) error {
-	buf := make([]byte, PacketBytes)
-	for {
-		n, err := r.Read(buf)
-		if n > 0 {
-			each(buf[:n])
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("trace: read: %w", err)
-		}
+// failure is the error that ended a stream, nil for its end.
+func failure(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
+	return fmt.Errorf("trace: read: %w", err)
 }
 
 // packet processes one packet and returns the lines still unfinished.
@@ -211,11 +204,11 @@ var grammar = func() []fragment {
 // ownWriter passes on the program's own output by lines and holds back gctrace
 // lines.
 type ownWriter struct {
-	w     io.Writer
-	found func(Cycle) // called for each line held back
-	line  []byte      // part of the current line not passed on yet
-	begun bool        // part of it was passed on
-	err   error       // the first error of w
+	w       io.Writer
+	relayed int    // lines held back
+	line    []byte // part of the current line not passed on yet
+	begun   bool   // part of it was passed on
+	err     error  // the first error of w
 }
 
 // longLine exceeds the length of any gctrace line.
@@ -241,8 +234,8 @@ func (o *ownWriter) Write(b []byte) {
 // flush ends the current line.
 func (o *ownWriter) flush() {
 	if !o.begun && bytes.HasPrefix(o.line, []byte("gc ")) && len(o.line) <= longLine {
-		if c, err := ParseLine(string(bytes.TrimSuffix(o.line, []byte("\n")))); err == nil {
-			o.found(c)
+		if _, err := ParseLine(string(bytes.TrimSuffix(o.line, []byte("\n")))); err == nil {
+			o.relayed++
 			o.line = o.line[:0]
 		}
 	}
