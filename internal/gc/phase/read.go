@@ -38,10 +38,8 @@ func Read(r io.Reader) (*Timeline, error) {
 		return nil, fmt.Errorf("phase: no execution trace of Go 1.22 or later: %w", err)
 	}
 	d := decoder{
-		line: &Timeline{Ops: map[string][]Op{}}, workers: map[exptrace.GoID]*worker{}, assists: map[exptrace.GoID]bool{},
-		sweeps: map[exptrace.ProcID]bool{},
-		stops:  map[exptrace.GoID]string{}, ready: map[exptrace.GoID]int64{}, tasks: map[exptrace.TaskID]named{},
-		regions: map[exptrace.GoID][]named{},
+		line: &Timeline{Ops: map[string][]Op{}}, open: map[ranged]bool{}, workers: map[exptrace.GoID]*worker{},
+		ready: map[exptrace.GoID]int64{}, tasks: map[exptrace.TaskID]named{}, regions: map[exptrace.GoID][]named{},
 	}
 	any := false
 	for {
@@ -75,16 +73,19 @@ func Read(r io.Reader) (*Timeline, error) {
 // A decoder tracks the state at the current event.
 type decoder struct {
 	line    *Timeline
-	marking bool
-	assists map[exptrace.GoID]bool
-	sweeps  map[exptrace.ProcID]bool
-	stops   map[exptrace.GoID]string // goroutines that stopped the world, and why
+	open    map[ranged]bool
 	workers map[exptrace.GoID]*worker
-	running [phases]int // workers, by the phase that they count as
+	active  [phases]int // ranges that are open, and workers that run, by phase
 
 	ready   map[exptrace.GoID]int64 // since when
 	tasks   map[exptrace.TaskID]named
 	regions map[exptrace.GoID][]named // open ones, innermost last
+}
+
+// A ranged is one of the runtime's ranges: a phase of a goroutine, of a P, or of the program.
+type ranged struct {
+	of    exptrace.ResourceID
+	phase Phase
 }
 
 // A worker is a goroutine that marks.
@@ -100,26 +101,11 @@ type named struct {
 
 // now returns the most severe phase at the current event.
 func (d *decoder) now() Phase {
-	worst := None
-	for _, why := range d.stops {
-		if strings.HasPrefix(why, "stop-the-world (GC ") {
-			return Stop
+	for p := Stop; p > None; p-- {
+		worker := p == Idle || p == Dedicated
+		if d.active[p] > 0 && (!worker || d.active[Mark] > 0) { // one still running after the mark phase does not mark
+			return p
 		}
-		worst = OtherStop
-	}
-	switch { // a worker still running after the mark phase does not mark
-	case worst == OtherStop:
-		return worst
-	case len(d.assists) > 0:
-		return Assist
-	case d.marking && d.running[Dedicated] > 0:
-		return Dedicated
-	case d.marking && d.running[Idle] > 0:
-		return Idle
-	case d.marking:
-		return Mark
-	case len(d.sweeps) > 0:
-		return Sweep
 	}
 	return None
 }
@@ -127,9 +113,9 @@ func (d *decoder) now() Phase {
 func (d *decoder) event(e exptrace.Event, at int64) {
 	switch e.Kind() {
 	case exptrace.EventRangeBegin, exptrace.EventRangeActive:
-		d.ranged(e.Range(), true)
+		d.bound(e.Range(), true)
 	case exptrace.EventRangeEnd:
-		d.ranged(e.Range(), false)
+		d.bound(e.Range(), false)
 	case exptrace.EventLabel:
 		d.label(e.Label())
 	case exptrace.EventStateTransition:
@@ -160,27 +146,30 @@ func (d *decoder) event(e exptrace.Event, at int64) {
 	}
 }
 
-// ranged records the start or end of one of the runtime's ranges.
-func (d *decoder) ranged(r exptrace.Range, begins bool) {
+// bound records the start or end of one of the runtime's ranges. One that is open may be said to start again.
+func (d *decoder) bound(r exptrace.Range, begins bool) {
+	of := ranged{of: r.Scope}
 	switch {
 	case r.Name == "GC concurrent mark phase":
-		d.marking = begins
+		of.phase = Mark
 	case r.Name == "GC mark assist":
-		set(d.assists, r.Scope.Goroutine(), begins)
+		of.phase = Assist
 	case r.Name == "GC incremental sweep":
-		set(d.sweeps, r.Scope.Proc(), begins)
-	case strings.HasPrefix(r.Name, "stop-the-world") && begins:
-		d.stops[r.Scope.Goroutine()] = r.Name
+		of.phase = Sweep
+	case strings.HasPrefix(r.Name, "stop-the-world (GC "):
+		of.phase = Stop
 	case strings.HasPrefix(r.Name, "stop-the-world"):
-		delete(d.stops, r.Scope.Goroutine())
+		of.phase = OtherStop
+	default:
+		return
 	}
-}
-
-func set[K comparable](m map[K]bool, k K, in bool) {
-	if in {
-		m[k] = true
-	} else {
-		delete(m, k)
+	switch {
+	case begins && !d.open[of]:
+		d.open[of] = true
+		d.active[of.phase]++
+	case !begins && d.open[of]:
+		delete(d.open, of)
+		d.active[of.phase]--
 	}
 }
 
@@ -202,10 +191,10 @@ func (d *decoder) label(l exptrace.Label) {
 		d.workers[g] = w
 	}
 	if w.running {
-		d.running[w.kind]--
+		d.active[w.kind]--
 	}
 	w.kind, w.running = kind, true
-	d.running[kind]++
+	d.active[kind]++
 }
 
 // moved records that a goroutine starts or stops running.
@@ -214,9 +203,9 @@ func (d *decoder) moved(g exptrace.GoID, from, to exptrace.GoState, at int64) {
 		if runs := to.Executing(); runs != w.running {
 			w.running = runs
 			if runs {
-				d.running[w.kind]++
+				d.active[w.kind]++
 			} else {
-				d.running[w.kind]--
+				d.active[w.kind]--
 			}
 		}
 		return
