@@ -170,7 +170,7 @@ func (a *analysis) edges() {
 	for i := range g.roots {
 		to[i] = uint32(1 + i)
 	}
-	fill := append([]uint32(nil), start[1:1+len(g.roots)]...)
+	fill := slices.Clone(start[1 : 1+len(g.roots)])
 	for _, e := range g.entries {
 		to[fill[e.root]] = a.id[e.slot]
 		fill[e.root]++
@@ -372,7 +372,8 @@ func (a *analysis) typeOf(v uint32) *Type {
 // children returns the first child and the next sibling of every node of the
 // dominator tree.
 func children(idom, preorder []uint32) (first, next []uint32) {
-	first, next = blank(len(idom)), blank(len(idom))
+	first = slices.Repeat([]uint32{none}, len(idom))
+	next = slices.Clone(first)
 	for i := len(preorder) - 1; i > 0; i-- {
 		v := preorder[i]
 		next[v] = first[idom[v]]

@@ -1,5 +1,7 @@
 package graph
 
+import "slices"
+
 // A Digraph is nodes 0 to N-1 and their successors in compressed rows: those of
 // node i are To[Start[i]:Start[i+1]]. Node 0 is the entry.
 type Digraph struct {
@@ -23,7 +25,7 @@ func (g *Digraph) Dominators() (idom, preorder []uint32) {
 	preorder = make([]uint32, 0, n)
 	parent := make([]uint32, 0, n) // by preorder number, as all below
 	stack := []uint32{0}
-	next := append([]uint32(nil), g.Start[:n]...)
+	next := slices.Clone(g.Start[:n])
 	order[0], preorder, parent = 1, append(preorder, 0), append(parent, 0)
 	for len(stack) > 0 {
 		v := stack[len(stack)-1]
@@ -42,19 +44,11 @@ func (g *Digraph) Dominators() (idom, preorder []uint32) {
 	stack, next = nil, nil
 	preds := g.predecessors(order, len(preorder))
 	dom := semiNCA(preds, parent)
-	idom = blank(n)
+	idom = slices.Repeat([]uint32{none}, n)
 	for i, v := range preorder[1:] {
 		idom[v] = preorder[dom[i+1]]
 	}
 	return idom, preorder
-}
-
-func blank(n int) []uint32 {
-	a := make([]uint32, n)
-	for i := range a {
-		a[i] = none
-	}
-	return a
 }
 
 // predecessors returns the reversed graph of what is reachable, by preorder numbers.
@@ -71,7 +65,7 @@ func (g *Digraph) predecessors(order []uint32, reached int) Digraph {
 		r.Start[i] += r.Start[i-1]
 	}
 	r.To = make([]uint32, r.Start[reached])
-	fill := append([]uint32(nil), r.Start...)
+	fill := slices.Clone(r.Start)
 	for v, o := range order {
 		if o != 0 {
 			for _, w := range g.To[g.Start[v]:g.Start[v+1]] {
@@ -88,7 +82,7 @@ func semiNCA(preds Digraph, parent []uint32) []uint32 {
 	n := len(parent)
 	semi, label := make([]uint32, n), make([]uint32, n)
 	ancestor := make([]uint32, n) // of the forest; parent until linked
-	dom := append([]uint32(nil), parent...)
+	dom := slices.Clone(parent)
 	for i := range n {
 		semi[i], label[i], ancestor[i] = uint32(i), uint32(i), none
 	}
