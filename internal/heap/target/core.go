@@ -16,16 +16,10 @@ type Core struct {
 	Program *Program
 	Maps    []Mapping
 
-	file     readCloserAt
+	file     io.Closer
 	machine  elf.Machine
 	segments []*elf.Prog // loaded, by address
 	threads  []Regs
-}
-
-// A readCloserAt is a file, or what a test has in place of one.
-type readCloserAt interface {
-	io.ReaderAt
-	io.Closer
 }
 
 // maxNotes bounds what a core's notes may ask for.
@@ -39,7 +33,7 @@ func OpenCore(path, binary string) (*Core, error) {
 		return nil, fmt.Errorf("target: %w", err)
 	}
 	c := &Core{file: file}
-	if err := c.read(); err != nil {
+	if err := c.read(file); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("target: core %s: %w", path, err)
 	}
@@ -101,8 +95,8 @@ func IsCore(path string) bool {
 		elf.Type(binary.LittleEndian.Uint16(head[16:])) == elf.ET_CORE
 }
 
-func (c *Core) read() error {
-	f, err := elf.NewFile(c.file)
+func (c *Core) read(file io.ReaderAt) error {
+	f, err := elf.NewFile(file)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("it is cut off: %w; take it with 'ulimit -c unlimited' and room on the disk", err)
 	}
@@ -124,7 +118,7 @@ func (c *Core) read() error {
 			if _, err := p.ReadAt(notes, 0); err != nil {
 				return fmt.Errorf("its notes are cut off: %w", err)
 			}
-			if err := c.notes(notes, f.Machine); err != nil {
+			if err := c.notes(notes); err != nil {
 				return err
 			}
 		}
@@ -142,7 +136,7 @@ const (
 	noteFiles  = 0x46494c45 // NT_FILE
 )
 
-func (c *Core) notes(b []byte, machine elf.Machine) error {
+func (c *Core) notes(b []byte) error {
 	le := binary.LittleEndian
 	for len(b) >= 12 {
 		nameSize, size, kind := uint64(le.Uint32(b)), uint64(le.Uint32(b[4:])), le.Uint32(b[8:])
@@ -154,7 +148,7 @@ func (c *Core) notes(b []byte, machine elf.Machine) error {
 		data := b[start : start+size]
 		switch kind {
 		case noteStatus:
-			if r, ok := statusRegs(data, machine); ok {
+			if r, ok := statusRegs(data, c.machine); ok {
 				c.threads = append(c.threads, r)
 			}
 		case noteFiles:

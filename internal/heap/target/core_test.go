@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"io"
 	"strings"
 	"testing"
 )
@@ -44,11 +43,8 @@ func files(start, end, offset uint64, name string) []byte {
 }
 
 func readCore(data []byte) (*Core, error) {
-	c := &Core{file: struct {
-		io.ReaderAt
-		io.Closer
-	}{bytes.NewReader(data), io.NopCloser(nil)}}
-	return c, c.read()
+	c := new(Core)
+	return c, c.read(bytes.NewReader(data))
 }
 
 func TestCore(t *testing.T) {

@@ -90,8 +90,8 @@ func (p *Process) refused(what string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("target: process %d has ended", p.PID)
-	case errors.Is(err, fs.ErrPermission) && p.tracer() != "":
-		return fmt.Errorf("target: may not %s of process %d: process %s, a debugger or strace, traces it: end that first",
+	case errors.Is(err, fs.ErrPermission) && p.tracer() != 0:
+		return fmt.Errorf("target: may not %s of process %d: process %d, a debugger or strace, traces it: end that first",
 			what, p.PID, p.tracer())
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("target: may not %s of process %d: %w: run isobar as the same user; where "+
@@ -101,12 +101,10 @@ func (p *Process) refused(what string, err error) error {
 	return fmt.Errorf("target: %s of process %d: %w", what, p.PID, err)
 }
 
-// tracer returns the number of the process that traces this one; "" for none.
-func (p *Process) tracer() string {
+// tracer returns the number of the process that traces this one; 0 for none.
+func (p *Process) tracer() uint64 {
 	data, _ := os.ReadFile(p.path("status")) // without it there is none to name
-	_, rest, _ := strings.Cut(string(data), "\nTracerPid:\t")
-	number, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimPrefix(number, "0")
+	return field(string(data), "TracerPid")
 }
 
 // startTime returns the field of /proc/PID/stat.

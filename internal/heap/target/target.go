@@ -8,7 +8,6 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -53,12 +52,8 @@ type Program struct {
 	Go    string // "go1.26.8"
 	Build *debug.BuildInfo
 
-	file    io.Closer
 	symbols map[string]uint64 // of package runtime; nil until Symbol reads them
 }
-
-// ErrNotGo is wrapped by the error for an executable without Go's build information.
-var ErrNotGo = errors.New("not a Go program")
 
 // ErrNoFork is wrapped by the error for a process that must not or cannot fork.
 var ErrNoFork = errors.New("no fork")
@@ -70,13 +65,13 @@ func OpenProgram(path, name string) (*Program, error) {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 			return nil, fmt.Errorf("target: %w", err)
 		}
-		return nil, fmt.Errorf("target: %s: %w: %w", name, ErrNotGo, err)
+		return nil, fmt.Errorf("target: %s: not a Go program: %w", name, err)
 	}
 	f, err := elf.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("target: %s: not an executable of Linux: %w", name, err)
 	}
-	p := &Program{Path: name, ELF: f, Go: strings.SplitN(info.GoVersion, " ", 2)[0], Build: info, file: f}
+	p := &Program{Path: name, ELF: f, Go: strings.SplitN(info.GoVersion, " ", 2)[0], Build: info}
 	switch f.Machine {
 	case elf.EM_X86_64:
 		p.Arch = "amd64"
@@ -90,7 +85,7 @@ func OpenProgram(path, name string) (*Program, error) {
 }
 
 // Close closes the executable.
-func (p *Program) Close() error { return p.file.Close() }
+func (p *Program) Close() error { return p.ELF.Close() }
 
 // Setting returns a build setting, "GOEXPERIMENT"; "" if there is none.
 func (p *Program) Setting(key string) string {
