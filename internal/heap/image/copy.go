@@ -106,8 +106,8 @@ type reader struct {
 	list     uint64   // of spans' records
 	records  []uint64 // their addresses
 	spare    []byte   // what is left of the buffer
-	deadline func(start time.Time) bool
 	start    time.Time
+	most     time.Duration // since start; 0 for no bound
 	stacks   []stack
 	specials []special
 	regs     []target.Regs
@@ -128,9 +128,7 @@ func (r *reader) copyProcess(c Config, likely time.Duration) (err error) {
 		return errors.Join(err, fmt.Errorf("image: copying %d MB would take about %v, --max-pause is %v: %w",
 			len(r.im.buffer)>>20, likely.Round(time.Millisecond), c.MaxPause, ErrPause))
 	}
-	if c.MaxPause > 0 {
-		r.deadline = func(start time.Time) bool { return time.Since(start) > c.MaxPause }
-	}
+	r.most = c.MaxPause
 	before := r.im.Stop
 	r.im.Stop, err = r.src.Stopped(r.copy)
 	r.im.Stop += before
@@ -214,7 +212,7 @@ func (r *reader) late() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	if r.deadline != nil && r.deadline(r.start) {
+	if r.most > 0 && time.Since(r.start) > r.most {
 		return fmt.Errorf("image: %w: let go after %v", ErrPause, time.Since(r.start).Round(time.Millisecond))
 	}
 	return nil
