@@ -1,8 +1,10 @@
 package heap
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -127,24 +129,24 @@ func spread(v []uint64) int64 { return int64(slices.Max(v) - slices.Min(v)) }
 
 // WriteChanges prints how holders grew between reports.
 func WriteChanges(out io.Writer, reports []*Report, changes []Change, lines int) error {
-	w := &writer{out: out}
+	w := bufio.NewWriter(out)
 	first, last := reports[0], reports[len(reports)-1]
-	w.printf("%s: live %s, then %s, %v later\n", clean(last.Program), size(first.Live), size(last.Live),
+	fmt.Fprintf(w, "%s: live %s, then %s, %v later\n", clean(last.Program), size(first.Live), size(last.Live),
 		last.Time.Sub(first.Time).Round(time.Second))
 	if first.Program != last.Program || first.Go != last.Go {
-		w.printf("note: the first is of %s, %s\n", clean(first.Program), first.Go)
+		fmt.Fprintf(w, "note: the first is of %s, %s\n", clean(first.Program), first.Go)
 	}
-	w.printf("\n%10s %10s %10s %9s %7s  holder\n", "growth", "before", "after", "objects", "")
+	fmt.Fprintf(w, "\n%10s %10s %10s %9s %7s  holder\n", "growth", "before", "after", "objects", "")
 	for i, c := range changes {
 		if i == lines {
-			w.printf("%10s and %d more: --lines\n", "", len(changes)-lines)
+			fmt.Fprintf(w, "%10s and %d more: --lines\n", "", len(changes)-lines)
 			break
 		}
 		n := len(c.Retained) - 1
-		w.printf("%10s %10s %10s %9s %7s  %s  %s\n", signed(c.Growth), size(c.Retained[0]), size(c.Retained[n]),
+		fmt.Fprintf(w, "%10s %10s %10s %9s %7s  %s  %s\n", signed(c.Growth), size(c.Retained[0]), size(c.Retained[n]),
 			text.Count(float64(int64(c.Objects[n])-int64(c.Objects[0]))), c.Verdict, clean(c.Path), clean(c.Type))
 	}
-	return w.err
+	return w.Flush()
 }
 
 func signed(n int64) string {

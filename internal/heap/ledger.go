@@ -1,7 +1,9 @@
 package heap
 
 import (
+	"bufio"
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -184,31 +186,31 @@ func (l *Line) besides() []string {
 
 // Write prints a ledger for a terminal.
 func (l *Ledger) Write(out io.Writer) error {
-	w := &writer{out: out}
-	w.printf("%s: %s\n%10s %6s  resident memory\n", clean(l.Target), clean(l.Program), size(l.RSS), "100 %")
+	w := bufio.NewWriter(out)
+	fmt.Fprintf(w, "%s: %s\n%10s %6s  resident memory\n", clean(l.Target), clean(l.Program), size(l.RSS), "100 %")
 	for _, line := range l.Lines {
-		w.printf("%10s %4.1f %%  %s\n", size(line.Bytes), 100*share(line.Bytes, l.RSS), line.Class)
+		fmt.Fprintf(w, "%10s %4.1f %%  %s\n", size(line.Bytes), 100*share(line.Bytes, l.RSS), line.Class)
 		if line.Bytes < l.RSS/50 {
 			continue
 		}
 		if line.Remedy != "" {
-			w.printf("%20s%s\n", "", line.remedy())
+			fmt.Fprintf(w, "%20s%s\n", "", line.remedy())
 		}
 		for _, p := range line.Parts {
-			w.printf("%20s%s: %s\n", "", clean(p.Name), size(p.Bytes))
+			fmt.Fprintf(w, "%20s%s: %s\n", "", clean(p.Name), size(p.Bytes))
 		}
 	}
 	for _, line := range l.Beside {
-		w.printf("%10s         beside it: %s\n", size(line.Bytes), clean(strings.Join(line.besides(), "; ")))
+		fmt.Fprintf(w, "%10s         beside it: %s\n", size(line.Bytes), clean(strings.Join(line.besides(), "; ")))
 	}
 	if len(l.Group) > 0 {
-		w.printf("\ncharged to the control group beside the process\n")
+		fmt.Fprintf(w, "\ncharged to the control group beside the process\n")
 	}
 	for _, line := range l.Group {
-		w.printf("%10s  %s\n", size(line.Bytes), strings.Join(line.besides(), "; "))
+		fmt.Fprintf(w, "%10s  %s\n", size(line.Bytes), strings.Join(line.besides(), "; "))
 	}
 	for _, warning := range l.Warnings {
-		w.printf("\nnote: %s\n", text.Clean(warning))
+		fmt.Fprintf(w, "\nnote: %s\n", text.Clean(warning))
 	}
-	return w.err
+	return w.Flush()
 }
