@@ -21,6 +21,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/heap"
 	"github.com/isobar-go/isobar/internal/heap/image"
+	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
 // A Measuring says how lifetimes are measured: the benchmarks run again, with hooks in
@@ -331,15 +332,15 @@ type watching struct {
 	by      bench
 	hear    *bufio.Reader
 	answer  io.Writer
-	watcher *heap.Watcher
+	process *target.Process
 	frames  map[string][]profile.Line // of stacks, by their addresses
 }
 
 // follow answers the hooks until the process ends.
 func (s *watching) follow(ctx context.Context, pid int) error {
 	defer func() {
-		if s.watcher != nil {
-			s.watcher.Close()
+		if s.process != nil {
+			s.process.Close()
 		}
 	}()
 	looked := false
@@ -348,8 +349,8 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 		if err != nil {
 			return nil // it has ended
 		}
-		if s.watcher == nil {
-			if s.watcher, err = heap.Watch(pid); err != nil {
+		if s.process == nil {
+			if s.process, err = target.OpenProcess(pid); err != nil {
 				return err
 			}
 		}
@@ -358,7 +359,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 		if _, err := fmt.Sscanf(line, "look %d %d %d", &now.probe, &now.number, &round); err != nil {
 			return fmt.Errorf("advise: measure: %q from the hooks", line)
 		}
-		objects, err := s.watcher.Made(ctx, rankRoot)
+		objects, err := heap.Made(ctx, s.process, rankRoot)
 		if err != nil && looked {
 			return nil // it ends while a goroutine of its own is looked at
 		}

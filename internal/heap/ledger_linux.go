@@ -40,7 +40,7 @@ func ReadLedger(ctx context.Context, pid int, c Config) (*Ledger, error) {
 		return nil, err
 	}
 	defer im.Release()
-	g, err := graph.Mark(ctx, im, gotype.NewTable(im), nil)
+	g, err := graph.Mark(ctx, im, gotype.NewTable(im), nil, graph.ByKind)
 	if err != nil {
 		return nil, err
 	}

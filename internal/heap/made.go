@@ -3,30 +3,12 @@ package heap
 import (
 	"context"
 	"runtime/debug"
-	"slices"
 
 	"github.com/isobar-go/isobar/internal/heap/gotype"
 	"github.com/isobar-go/isobar/internal/heap/graph"
 	"github.com/isobar-go/isobar/internal/heap/image"
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
-
-// A Watcher reads one process again and again. It belongs to one goroutine.
-type Watcher struct {
-	process *target.Process
-}
-
-// Watch opens a process. Close it when done.
-func Watch(pid int) (*Watcher, error) {
-	p, err := target.OpenProcess(pid)
-	if err != nil {
-		return nil, err
-	}
-	return &Watcher{process: p}, nil
-}
-
-// Close closes the process's executable.
-func (w *Watcher) Close() error { return w.process.Close() }
 
 // A Root is a place outside of the heap that may hold objects.
 type Root struct {
@@ -45,12 +27,12 @@ type Object struct {
 	Way   []graph.Step // from there to the object
 }
 
-// Made returns the objects of the process's memory profile that the collector has not
+// Made returns the objects of a process's memory profile that the collector has not
 // freed, and who holds them: of several roots that lead to one, the one to which rank
 // gives the lowest number from 0 to 7.
-func (w *Watcher) Made(ctx context.Context, rank func(Root) int) ([]Object, error) {
+func Made(ctx context.Context, p *target.Process, rank func(Root) int) ([]Object, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
-	im, err := image.Read(ctx, source(w.process), image.Config{})
+	im, err := image.Read(ctx, source(p), image.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +44,7 @@ func (w *Watcher) Made(ctx context.Context, rank func(Root) int) ([]Object, erro
 		}
 		return r
 	}
-	g, err := graph.MarkBy(ctx, im, gotype.NewTable(im), nil, func(kind image.Kind, name string, g int32) int {
+	g, err := graph.Mark(ctx, im, gotype.NewTable(im), nil, func(kind image.Kind, name string, g int32) int {
 		return rank(root(kind, name, g))
 	})
 	if err != nil {
@@ -79,5 +61,5 @@ func (w *Watcher) Made(ctx context.Context, rank func(Root) int) ([]Object, erro
 		}
 		all = append(all, o)
 	}
-	return slices.Clip(all), nil
+	return all, nil
 }

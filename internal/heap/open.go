@@ -81,7 +81,7 @@ func read(ctx context.Context, name string, p *target.Process, src image.Source,
 	}
 	defer im.Release()
 	types := gotype.NewTable(im)
-	g, err := graph.Mark(ctx, im, types, variables(im, types))
+	g, err := graph.Mark(ctx, im, types, variables(im, types), graph.ByKind)
 	if err != nil {
 		return nil, err
 	}

@@ -49,20 +49,20 @@ type entry struct{ root, slot uint32 }
 
 var le = binary.LittleEndian
 
-// Mark marks everything that the image's roots reach, named holders first. variables
-// name the globals; nil where the program does not say.
-func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables []gotype.Variable) (*Graph, error) {
-	return MarkBy(ctx, im, types, variables, func(kind image.Kind, _ string, _ int32) int { return int(kind) })
-}
+// A Rank orders the roots: it gives one of a kind and name, of goroutine g or of none (-1),
+// a number from 0 to 7.
+type Rank func(kind image.Kind, name string, g int32) int
 
 // ranks is how many of them there are.
 const ranks = int(image.Kinds) + 3
 
-// MarkBy is Mark with an order of the roots: what several lead to is found from the one
-// with the lowest rank. rank gives a root of a kind and name, of goroutine g or of none
-// (-1), one from 0 to 7.
-func MarkBy(ctx context.Context, im *image.Image, types *gotype.Table, variables []gotype.Variable,
-	rank func(kind image.Kind, name string, g int32) int) (*Graph, error) {
+// ByKind has what is best to name a holder by first.
+func ByKind(kind image.Kind, _ string, _ int32) int { return int(kind) }
+
+// Mark marks everything that the image's roots reach: what several lead to is found from
+// the one with the lowest rank. variables name the globals; nil where the program does not say.
+func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables []gotype.Variable,
+	rank Rank) (*Graph, error) {
 	g := &Graph{
 		im: im, types: types, variables: variables, functions: make(map[uint64]string),
 		maps:   make(map[*gotype.Type]*gotype.Type),
