@@ -37,7 +37,7 @@ func NewCell(m cell.Run, rec *cell.Record, v View) (*Page, error) {
 		pauses.Title, pauses.Caption = "Pauses by length",
 			"How long the world was stopped. Column heights are relative to the highest."
 	}
-	p.Plots = drawn("this cell", plot.Timeline(s, rec, part), plot.Stops(s, rec, part), plot.Utilization(s, rec),
+	p.Plots = drawn("this cell", plot.Timeline(s, rec, part), plot.Stops(s, rec, part),
 		plot.Latency(s, "cell"), pauses)
 	p.Collections, p.Samples = collectionsOf(s, rec, "Table of collections", part), samplesTable(rec)
 	p.List(rec.Err != nil, "failure", "Failure")

@@ -2,13 +2,9 @@ package plot
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -75,51 +71,6 @@ func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 	slices.SortStableFunc(pauses, func(a, b cell.Pause) int { return int(min(max(b.Ns-a.Ns, -1), 1)) })
 	for _, pause := range pauses[:min(len(pauses), 50)] {
 		p.Table.Add(s.Format(":ns", float64(pause.AtNs)), s.Format(":ns", float64(pause.Ns)))
-	}
-	return p
-}
-
-// Utilization is the MMU curve; nil without pauses.
-func Utilization(s *text.Section, rec *cell.Record) *Plot {
-	duration := Whole(rec).To
-	if len(rec.Pauses) == 0 || duration < 1e5 {
-		return nil
-	}
-	var windows, marked []time.Duration
-	for step := 0.0; ; step++ {
-		w := 1e4 * math.Pow(10, step/20)
-		if w >= duration {
-			break
-		}
-		windows = append(windows, time.Duration(w))
-		if math.Mod(step, 10) == 0 {
-			marked = append(marked, time.Duration(w))
-		}
-	}
-	windows, marked = append(windows, time.Duration(duration)), append(marked, time.Duration(duration))
-	shares := stat.MMU(rec.Pauses, time.Duration(duration), windows)
-	p := &Plot{ID: "mmu", Title: "Minimum mutator utilization",
-		Caption: "The share of time in which the world was not stopped, in the worst window of each length. Computed from " +
-			"the listed pauses; the collector's assists and workers do not count."}
-	f := frame{left: 66, top: 10, right: 464, bottom: 160}
-	d := newDrawing("mmu-0", "Minimum mutator utilization",
-		fmt.Sprintf("Rises from %s in windows of %s to %s over the whole time.",
-			text.Format(":ratio", shares[0]), text.Duration(float64(windows[0])),
-			text.Format(":ratio", shares[len(shares)-1])), 204)
-	x := logScale(":ns", float64(windows[0]), duration, f.left, f.right)
-	y := scale{metric: ":ratio", hi: 1, from: f.bottom, to: f.top}
-	d.vertical(f, y, []float64{0, 0.25, 0.5, 0.75, 1})
-	d.horizontal(f, x, x.ticks(6), nil)
-	d.text("label", "middle", (f.left+f.right)/2, f.bottom+38, "window")
-	var curve []point
-	for i, w := range windows {
-		curve = append(curve, point{x.at(float64(w)), y.at(shares[i])})
-	}
-	d.curve("curve s0", curve)
-	p.Panels = []Panel{{"", d.done()}}
-	p.Table = Table{Label: "Minimum mutator utilization", Left: 0, Head: []string{"window", "utilization"}}
-	for i, share := range stat.MMU(rec.Pauses, time.Duration(duration), marked) {
-		p.Table.Add(s.Format(":ns", float64(marked[i])), strconv.FormatFloat(share*100, 'f', 3, 64)+" %")
 	}
 	return p
 }
