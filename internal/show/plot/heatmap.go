@@ -126,38 +126,11 @@ func (h *heat) mixed() bool {
 	return false
 }
 
-// HeatMap shows throughput by goroutines and GC setting, in total and per
-// goroutine; nil if the section lacks these factors.
+// HeatMap shows throughput by goroutines and GC setting; nil if the section lacks these
+// factors.
 func HeatMap(s *text.Section, id string) *Plot {
-	heats := slices.DeleteFunc(heatsOf(s, goroutines, MapFigure{cell.Throughput, true}), (*heat).flat)
-	if len(heats) == 0 {
-		return nil
-	}
-	p := &Plot{ID: id + "-heat", Title: "Goroutines × GC setting", Wide: true, Pairs: true,
-		Caption: "Left: throughput, in percent of the best of the map; a fuller cell is better. Right: throughput per " +
-			"goroutine, by number of goroutines, with one line per GC setting."}
-	p.Table = Table{Label: "Goroutines and GC setting, " + s.Name, Left: 2,
-		Head: []string{"Configuration", "GC setting", "goroutines", "throughput", "low", "high", "of the best",
-			"each goroutine"}}
-	for i, h := range heats {
-		p.Panels = append(p.Panels,
-			Panel{strings.TrimSpace(h.title + " throughput"), h.drawMap(fmt.Sprintf("%s-map-%d", p.ID, i))},
-			Panel{strings.TrimSpace(h.title + " for each goroutine"), h.drawEach(fmt.Sprintf("%s-each-%d", p.ID, i))})
-		for k, gc := range h.gcs {
-			if i == 0 {
-				p.Legend = append(p.Legend, seriesKey(k, "gc="+text.Clean(gc.String())))
-			}
-			for _, n := range h.values {
-				f := h.cells[n][gc.String()]
-				if f.N == 0 {
-					continue
-				}
-				p.Table.Add(slices.Concat([]string{cmp.Or(h.title, s.Name), text.Clean(gc.String()), strconv.Itoa(n)}, f.Cells(),
-					[]string{text.Digits(100*h.share(f.Median)) + " %", s.Format(f.Metric, f.Median/float64(n))})...)
-			}
-		}
-	}
-	return p
+	return heatPlot(s, Plot{ID: id + "-heat", Title: "Goroutines × GC setting"}, goroutines,
+		[]MapFigure{{cell.Throughput, true}}, nil)
 }
 
 func (h *heat) drawMap(id string) template.HTML {
@@ -175,9 +148,9 @@ func (h *heat) drawMap(id string) template.HTML {
 	f := frame{left: 66, top: 8 + 18*float64(lines), right: 470}
 	f.bottom = f.top + row*float64(len(h.values))
 	figure := text.Heading(h.Metric)
-	d := newDrawing(id, strings.TrimSpace(figure+" by "+h.axisName()+" and GC setting "+h.title),
+	d := newDrawing(id, strings.TrimSpace(figure+" by "+axisName(h.axis)+" and GC setting "+h.title),
 		fmt.Sprintf("A cell for each value of %s (rows) and GC setting (columns), with %s in percent of the best; the "+
-			"table below has the figures.", h.axisName(), figure), f.bottom+24)
+			"table below has the figures.", axisName(h.axis), figure), f.bottom+24)
 	for k, name := range names {
 		d.text("tick", "middle", f.left+(float64(k)+0.5)*width, f.top-8-18*float64((len(names)-1-k)%lines), name)
 	}
@@ -199,15 +172,16 @@ func (h *heat) drawMap(id string) template.HTML {
 			d.text("value", "middle", x+width/2, y+row/2+4, fmt.Sprintf("%.0f", 100*share))
 		}
 	}
-	d.text("label", "middle", (f.left+f.right)/2, f.bottom+18, h.axisName()+" down, GC setting across")
+	d.text("label", "middle", (f.left+f.right)/2, f.bottom+18, axisName(h.axis)+" down, GC setting across")
 	return d.done()
 }
 
-func (h *heat) axisName() string {
-	if h.axis == gomaxprocs {
+// axisName is the name of a factor.
+func axisName(axis string) string {
+	if axis == gomaxprocs {
 		return "GOMAXPROCS"
 	}
-	return h.axis
+	return axis
 }
 
 // valueName is the name of a row; 0 means a program with its own GOMAXPROCS.
@@ -232,38 +206,4 @@ func columnName(gc cell.GC, letters int) string {
 // settings differ little.
 func heatStep(share float64) int {
 	return int(min(math.Floor(10*share*share), 9))
-}
-
-func (h *heat) drawEach(id string) template.HTML {
-	f := frame{left: 72, top: 10, right: 464, bottom: 200}
-	d := newDrawing(id, "Throughput of each goroutine "+h.title,
-		"A line per GC setting over the number of goroutines; the table below has the figures.", 244)
-	top := 0.0
-	for n, row := range h.cells {
-		for _, cell := range row {
-			top = max(top, cell.Median/float64(n))
-		}
-	}
-	x := logScale(":goroutines", float64(h.values[0]), float64(h.values[len(h.values)-1]), f.left+8, f.right-8)
-	y := linearScale(cell.Throughput, top, f.bottom, f.top)
-	d.vertical(f, y, y.ticks(4))
-	ticks := make([]float64, len(h.values))
-	for i, n := range h.values {
-		ticks[i] = float64(n)
-	}
-	d.horizontal(f, x, ticks, text.Count)
-	for k, gc := range h.gcs {
-		var points []point
-		for _, n := range h.values {
-			if cell := h.cells[n][gc.String()]; cell.N > 0 {
-				points = append(points, point{x.at(float64(n)), y.at(cell.Median / float64(n))})
-			}
-		}
-		d.curve(fmt.Sprintf("curve s%d", k%looks), points)
-		for _, at := range points {
-			d.mark(k, at)
-		}
-	}
-	d.text("label", "middle", (f.left+f.right)/2, f.bottom+38, "goroutines")
-	return d.done()
 }

@@ -35,17 +35,28 @@ func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
 		metric = cell.Throughput
 	}
 	figures := []MapFigure{{metric, cell.HigherIsBetter(metric)}}
-	p := &Plot{ID: id + "-procs", Title: "GC setting × GOMAXPROCS", Section: s.Name, Wide: true, Pairs: true,
-		Caption: "How close a cell is to the best of its map, in percent; a fuller cell is better. In row default the " +
-			"runtime chooses GOMAXPROCS."}
-	p.Table = Table{Label: "GC setting and GOMAXPROCS, " + s.Name, Left: 5,
-		Head: []string{"Configuration", "figure", "GC setting", "GOMAXPROCS", "from", "value", "low", "high", "of the best"}}
+	p := Plot{ID: id + "-procs", Title: "GC setting × GOMAXPROCS"}
 	if m != nil {
 		figures = m.Figures
 		p.Hint, p.Command = m.Hint, m.Command
 	}
+	return heatPlot(s, p, gomaxprocs, figures, m)
+}
+
+// heatPlot fills in a plot of maps, one of each figure and of all that differs beside the
+// factor and the GC setting. m has what else goes into the first of a figure, nil for
+// nothing: then it is shown only where both vary. It returns nil without a map.
+func heatPlot(s *text.Section, p Plot, axis string, figures []MapFigure, m *ProcsMap) *Plot {
+	p.Wide, p.Pairs = true, true
+	p.Caption = "How close a cell is to the best of its map, in percent; a fuller cell is better."
+	if axis == gomaxprocs {
+		p.Caption += " In row default the runtime chooses GOMAXPROCS."
+	}
+	p.Table = Table{Label: "GC setting and " + axisName(axis) + ", " + s.Name, Left: 5,
+		Head: []string{"Configuration", "figure", "GC setting", axisName(axis), "from", "value", "low", "high",
+			"of the best"}}
 	for _, f := range figures {
-		heats := heatsOf(s, gomaxprocs, f)
+		heats := heatsOf(s, axis, f)
 		if m != nil && len(heats) > 0 {
 			heats[0].predict(m.Forecasts)
 		}
@@ -53,13 +64,13 @@ func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
 			if h.flat() && (m == nil || i > 0) {
 				continue
 			}
-			addProcs(s, p, h)
+			p.addMap(s, h)
 		}
 	}
 	if len(p.Panels) == 0 {
 		return nil
 	}
-	return p
+	return &p
 }
 
 // predict adds a model's predictions where nothing was measured.
@@ -74,7 +85,7 @@ func (h *heat) predict(forecasts []Forecast) {
 	}
 }
 
-func addProcs(s *text.Section, p *Plot, h *heat) {
+func (p *Plot) addMap(s *text.Section, h *heat) {
 	p.Panels = append(p.Panels, Panel{strings.TrimSpace(h.title + " " + text.Heading(h.Metric)),
 		h.drawMap(fmt.Sprintf("%s-%d", p.ID, len(p.Panels)))})
 	for _, n := range h.values {
