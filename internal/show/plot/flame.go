@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"html"
-	"html/template"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -38,8 +37,8 @@ func NewFlame(id, title, caption string, root *Flame) *Plot {
 	if root.Value <= 0 {
 		return nil
 	}
-	p := boxes(id, title, caption, flameRow*float64(root.depth()), func(b *strings.Builder) {
-		root.draw(b, 0, flameWidth, 0, -1)
+	p := boxes(id, title, caption, flameRow*float64(root.depth()), func(d *drawing) {
+		root.draw(d, 0, flameWidth, 0, -1)
 	})
 	for _, part := range root.Parts {
 		p.Legend = append(p.Legend, Legend{swatch(part.Series, fmt.Sprintf("bar s%d", part.Series), false),
@@ -49,15 +48,14 @@ func NewFlame(id, title, caption string, root *Flame) *Plot {
 }
 
 // boxes is a plot of boxes, some of which are links.
-func boxes(id, title, caption string, height float64, draw func(*strings.Builder)) *Plot {
+func boxes(id, title, caption string, height float64, draw func(*drawing)) *Plot {
 	p := &Plot{ID: id, Title: title, Caption: caption, Wide: true}
-	var b strings.Builder
+	d := &drawing{}
 	id = html.EscapeString(id)
-	fmt.Fprintf(&b, `<svg class="flame" viewBox="0 0 %.0f %.0f" role="group" aria-labelledby="%s-title">`+
+	fmt.Fprintf(&d.b, `<svg class="flame" viewBox="0 0 %.0f %.0f" role="group" aria-labelledby="%s-title">`+
 		`<title id="%s-title">%s</title>`, flameWidth, height, id, id, html.EscapeString(title))
-	draw(&b)
-	b.WriteString("</svg>")
-	p.Panels = []Panel{{SVG: template.HTML(b.String())}}
+	draw(d)
+	p.Panels = []Panel{{SVG: d.done()}}
 	return p
 }
 
@@ -84,7 +82,7 @@ func (f *Flame) depth() int {
 }
 
 // box writes f alone, with as much of its name as fits.
-func (f *Flame) box(b *strings.Builder, a area, series int) {
+func (f *Flame) box(d *drawing, a area, series int) {
 	label := f.Name + ", " + f.Text
 	shown := ""
 	if room := int((a.width - 7) / flameRune); room >= 4 && a.height >= flameRow-1 {
@@ -106,17 +104,17 @@ func (f *Flame) box(b *strings.Builder, a area, series int) {
 	if series >= 0 {
 		class = fmt.Sprintf("part s%d", series)
 	}
-	fmt.Fprintf(b, `%s<title>%s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, open,
-		html.EscapeString(label), class, a.x, a.y, max(0.5, a.width), a.height)
+	fmt.Fprintf(&d.b, `%s<title>%s</title>`, open, html.EscapeString(label))
+	d.rect(class, a.x, a.y, max(0.5, a.width), a.height)
 	if shown != "" {
-		fmt.Fprintf(b, `<text class="name" x="%.1f" y="%.1f">%s</text>`, a.x+4, a.y+flameRow*0.68, html.EscapeString(shown))
+		d.text("name", "start", a.x+4, a.y+flameRow*0.68, shown)
 	}
-	b.WriteString(shut)
+	d.b.WriteString(shut)
 }
 
 // draw writes f from x on, and its parts below it.
-func (f *Flame) draw(b *strings.Builder, x, width float64, row, series int) {
-	f.box(b, area{x, flameRow * float64(row), width - 1, flameRow - 1}, series)
+func (f *Flame) draw(d *drawing, x, width float64, row, series int) {
+	f.box(d, area{x, flameRow * float64(row), width - 1, flameRow - 1}, series)
 	for _, part := range f.Parts {
 		wide := width * part.Value / f.Value
 		if wide >= flameLeast {
@@ -124,7 +122,7 @@ func (f *Flame) draw(b *strings.Builder, x, width float64, row, series int) {
 			if row == 0 {
 				own = part.Series
 			}
-			part.draw(b, x, wide, row+1, own)
+			part.draw(d, x, wide, row+1, own)
 		}
 		x += wide
 	}

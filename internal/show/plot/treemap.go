@@ -3,7 +3,6 @@ package plot
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // The geometry of a treemap.
@@ -20,8 +19,8 @@ func NewTreemap(id, title, caption string, root *Flame) *Plot {
 	if root.Value <= 0 {
 		return nil
 	}
-	return boxes(id, title, caption, treemapHeight, func(b *strings.Builder) {
-		root.fill(b, area{0, 0, flameWidth, treemapHeight}, -1)
+	return boxes(id, title, caption, treemapHeight, func(d *drawing) {
+		root.fill(d, area{0, 0, flameWidth, treemapHeight}, -1)
 	})
 }
 
@@ -29,8 +28,8 @@ func NewTreemap(id, title, caption string, root *Flame) *Plot {
 type area struct{ x, y, width, height float64 }
 
 // fill writes f's area, and its parts below its name.
-func (f *Flame) fill(b *strings.Builder, a area, series int) {
-	f.box(b, area{a.x, a.y, a.width - 1, a.height - 1}, series)
+func (f *Flame) fill(d *drawing, a area, series int) {
+	f.box(d, area{a.x, a.y, a.width - 1, a.height - 1}, series)
 	inside := area{a.x + 2, a.y + flameRow, a.width - 5, a.height - flameRow - 3}
 	if min(inside.width, inside.height) < treemapInside || len(f.Parts) == 0 {
 		return
@@ -54,7 +53,7 @@ func (f *Flame) fill(b *strings.Builder, a area, series int) {
 			own = parts[i].Series
 		}
 		if parts[i].Name != "" && min(at.width, at.height) >= treemapLeast {
-			parts[i].fill(b, at, own)
+			parts[i].fill(d, at, own)
 		}
 	}
 }
