@@ -49,26 +49,31 @@ func widen(lo, hi float64, c stat.Comparison) (float64, float64) {
 func Ratios(s *text.Section, id string) *Plot {
 	var shown []ratioRow
 	for _, c := range s.Comparisons {
-		if !slices.Contains(stat.Headline, c.Metric) || !(c.Ratio > 0) || math.IsInf(c.Ratio, 0) || len(shown) == 24 {
-			continue
+		if slices.Contains(stat.Headline, c.Metric) && len(shown) < 24 {
+			shown = append(shown, ratioRow{text.Heading(c.Metric), ", " + cell.Better(c.Metric) + " is better", c})
 		}
-		shown = append(shown, ratioRow{text.Heading(c.Metric), ", " + cell.Better(c.Metric) + " is better", c})
 	}
+	return ratioPlot(s, Plot{ID: id + "-ratios", Title: "Ratios of B to A",
+		Caption: "The bar is the interval, the dashed line is no change. The table has every metric.",
+		Table:   Table{Label: "Ratios of B to A, " + s.Name, Head: []string{"Metric", "Verdict", "A", "B"}}}, shown)
+}
+
+// ratioPlot fills in a plot of the comparisons whose ratio is finite; nil if there is none.
+// Its table has a label and the first columns' names.
+func ratioPlot(s *text.Section, p Plot, all []ratioRow) *Plot {
+	shown := slices.DeleteFunc(all, func(r ratioRow) bool { return !(r.c.Ratio > 0) || math.IsInf(r.c.Ratio, 0) })
 	if len(shown) == 0 {
 		return nil
 	}
-	p := &Plot{ID: id + "-ratios", Title: "Ratios of B to A", Section: s.Name,
-		Caption: "The bar is the interval, the dashed line is no change. The table has every metric.",
-		Legend:  verdictLegend(shown)}
-	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios of B to A, "+s.Name, shown)}}
-	p.Table = Table{Label: "Ratios of B to A, " + s.Name, Left: 2,
-		Head: []string{"Metric", "Verdict", "A", "B", "ratio", "95 % interval"}}
+	p.Legend = verdictLegend(shown)
+	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", p.Table.Label, shown)}}
+	p.Table.Left, p.Table.Head = 2, append(p.Table.Head, "ratio", "95 % interval", "pairs")
 	for _, r := range shown {
 		c := r.c
-		p.Table.Add(text.Heading(c.Metric), string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue),
-			text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi))
+		p.Table.Add(r.name+r.note, string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue),
+			text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi), strconv.Itoa(c.Pairs))
 	}
-	return p
+	return &p
 }
 
 func ratioChart(id, title string, shown []ratioRow) template.HTML {
@@ -104,41 +109,24 @@ const machineRows = 40
 // ByMachine shows each machine's ratios below those of all, in the primary
 // metric or the first available one; nil if only one machine measured.
 func ByMachine(s *text.Section, id string) *Plot {
-	var metric string
-	var shown []ratioRow
-	primary := ""
-	if len(s.Rows) > 0 {
-		primary = s.Primary()
-	}
-	for _, want := range []string{primary, ""} {
-		for _, c := range s.Comparisons {
-			if c.Heterogeneity == nil || metric != "" && c.Metric != metric || want != "" && c.Metric != want ||
-				len(shown)+1+len(c.Machines) > machineRows {
-				continue
-			}
+	primary, metric := s.Primary(), ""
+	for _, c := range s.Comparisons {
+		if c.Heterogeneity != nil && (metric == "" || c.Metric == primary) {
 			metric = c.Metric
-			shown = append(shown, ratioRow{s.LabelOf(c), ", all", c})
-			for _, m := range c.Machines {
-				shown = append(shown, ratioRow{"on " + text.Clean(m.Machine.Name), "", m.Comparison})
-			}
-		}
-		if len(shown) > 0 {
-			break
 		}
 	}
-	finite := slices.DeleteFunc(shown, func(r ratioRow) bool { return !(r.c.Ratio > 0) || math.IsInf(r.c.Ratio, 0) })
-	if len(finite) == 0 {
-		return nil
+	var shown []ratioRow
+	for _, c := range s.Comparisons {
+		if c.Heterogeneity == nil || c.Metric != metric || len(shown)+1+len(c.Machines) > machineRows {
+			continue
+		}
+		shown = append(shown, ratioRow{s.LabelOf(c), ", all", c})
+		for _, m := range c.Machines {
+			shown = append(shown, ratioRow{"on " + text.Clean(m.Machine.Name), "", m.Comparison})
+		}
 	}
-	p := &Plot{ID: id + "-machines", Title: "By machine: " + text.Heading(metric), Section: s.Name,
-		Legend:  verdictLegend(finite),
-		Caption: "Ratio to the baseline, paired within each machine. The bar is the interval, the dashed line is no change."}
-	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios by machine, "+s.Name, finite)}}
-	p.Table = Table{Label: "Ratios by machine, " + s.Name, Left: 2,
-		Head: []string{"Configuration and machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "pairs"}}
-	for _, r := range finite {
-		p.Table.Add(r.name+r.note, string(r.c.Verdict), s.Format(metric, r.c.AValue), s.Format(metric, r.c.BValue),
-			text.Ratio(r.c.Ratio), text.Interval(r.c.Lo, r.c.Hi), strconv.Itoa(r.c.Pairs))
-	}
-	return p
+	return ratioPlot(s, Plot{ID: id + "-machines", Title: "By machine: " + text.Heading(metric),
+		Caption: "Ratio to the baseline, paired within each machine. The bar is the interval, the dashed line is no change.",
+		Table: Table{Label: "Ratios by machine, " + s.Name,
+			Head: []string{"Configuration and machine", "Verdict", "baseline", "here"}}}, shown)
 }
