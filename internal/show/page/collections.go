@@ -19,12 +19,6 @@ type Traced struct {
 // maxCollections bounds the rows of a table of collections.
 const maxCollections = 200
 
-// A collectionList holds the collections of one record.
-type collectionList struct {
-	Title, Note string
-	Table       *plot.Table // nil if there are none
-}
-
 var collectionHead = []string{"collection", "kind", "began at", "GC CPU so far", "sweep termination", "marking",
 	"mark termination", "pause",
 	"heap before", "at mark termination", "live", "goal", "stacks", "globals", "assist CPU", "dedicated CPU", "idle CPU",
@@ -32,11 +26,11 @@ var collectionHead = []string{"collection", "kind", "began at", "GC CPU so far",
 
 // collectionsOf lists a record's collections that began within part of its
 // time; nil if the record has none.
-func collectionsOf(s *text.Section, rec *cell.Record, label string, part plot.Stretch) *collectionList {
+func collectionsOf(s *text.Section, rec *cell.Record, label string, part plot.Stretch) *detail {
 	if len(rec.Cycles) == 0 {
 		return nil
 	}
-	h := &collectionList{Table: &plot.Table{Label: label, Left: 2, Head: collectionHead}}
+	h := &detail{Table: &plot.Table{Label: label, Left: 2, Head: collectionHead}}
 	whole, processes, listed := plot.Whole(rec), false, 0
 	for _, c := range rec.Cycles {
 		processes = processes || c.Stream != rec.Cycles[0].Stream
@@ -104,8 +98,8 @@ func collectionCells(s *text.Section, c cell.Cycle, i int, processes bool) []str
 
 // collections returns the tables of the traced configurations that are rows of
 // the section, each for the repetition nearest to the median.
-func collections(s *text.Section, traced []Traced) []collectionList {
-	var out []collectionList
+func collections(s *text.Section, traced []Traced) []detail {
+	var out []detail
 	for _, t := range traced {
 		for _, r := range s.Rows {
 			rec := r.Representative(s.Primary())
@@ -115,7 +109,7 @@ func collections(s *text.Section, traced []Traced) []collectionList {
 			title := fmt.Sprintf("Collections under %s: %s, repetition %d", text.Clean(t.Name), r.Label, rec.Cell.Block+1)
 			h := collectionsOf(s, rec, title+", "+s.Name, plot.Whole(rec))
 			if n, known := rec.Metrics[cell.GCCycles]; h == nil && known && n == 0 {
-				h = &collectionList{Note: "There were no collections."}
+				h = &detail{Note: "There were no collections."}
 			}
 			if h != nil {
 				h.Title = title

@@ -36,8 +36,8 @@ func NewComparison(a, b cell.Run, comparisons []stat.Comparison, onlyA, onlyB []
 	for _, pair := range stat.Split(comparisons, text.PairName) {
 		s := &text.Section{Name: text.PairName(pair[0]), Comparisons: pair}
 		s.SetExact(v.Exact)
-		h := section{ID: ids.unique(s.Name), Name: s.Name, Comparisons: comparisonsTable(s), Machines: byMachineTable(s),
-			Compared: "All metrics"}
+		h := section{ID: ids.unique(s.Name), Name: s.Name}
+		h.addComparisons("All metrics", s)
 		h.Plots = drawn(s.Name, plot.Ratios(s, h.ID), plot.ByMachine(s, h.ID))
 		p.Sections = append(p.Sections, h)
 		p.List(true, h.ID, h.Name)

@@ -90,13 +90,31 @@ type section struct {
 	Fixed                        []string
 	Grid                         *grid
 	Plots                        []plot.Plot
-	Figures, Comparisons, Floors *plot.Table
-	Machines                     *plot.Table // the comparisons by machine, if several measured
-	Phases                       *plot.Table // of the collector, during the slowest operations
-	Collections                  []collectionList
-	Compared                     string // caption of Comparisons
+	Details                      []detail
 	Exercises                    []*exercise.Explanation
 	Failures                     []string
+}
+
+// A detail is a table that a click opens.
+type detail struct {
+	Title, Note string
+	Table       *plot.Table // nil if there is nothing but the note
+	Open        bool        // from the start
+}
+
+// add adds a table to the section unless it is empty.
+func (h *section) add(title, note string, t *plot.Table) {
+	if len(t.Rows) > 0 {
+		h.Details = append(h.Details, detail{Title: title, Note: note, Table: t})
+	}
+}
+
+// addComparisons adds all comparisons, and those by machine if several measured.
+func (h *section) addComparisons(title string, s *text.Section) {
+	h.add(title, "", comparisonsTable(s))
+	h.add("By machine: the results of each, and whether they agree", "Welch's test of the mean logarithms of the ratios "+
+		"decides whether they agree; I² is the share of their variation beyond chance. If they disagree, there is no common "+
+		"verdict.", byMachineTable(s))
 }
 
 // identifiers are the ids used in the page.
@@ -123,19 +141,24 @@ func (ids identifiers) unique(name string) string {
 	return id
 }
 
-func sectionOf(s *text.Section, id string) section {
+func sectionOf(s *text.Section, id string, r Run) section {
 	h := section{ID: id, Name: s.Name, Fixed: s.Fixed, Verdicts: text.VerdictCounts(s.Comparisons),
-		Compared: "All comparisons with the baseline"}
+		Exercises: s.Exercises()}
 	if len(s.Rows) > 1 {
 		h.Baseline = s.Baseline().Label
 	}
 	if g, ok := s.Grid(); ok {
 		h.Grid = gridOf(g, id)
 	}
-	h.Plots = drawn(s.Name, plot.ByMachine(s, id), plot.HeatMap(s, id), plot.Pareto(s, id), plot.Latency(s, id),
-		plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id))
-	h.Figures, h.Comparisons, h.Floors = figuresTable(s), comparisonsTable(s), floorsTable(s)
-	h.Phases, h.Machines, h.Exercises = phasesTable(s), byMachineTable(s), s.Exercises()
+	h.Plots = drawn(s.Name, plot.Procs(s, id, r.Procs), plot.ByMachine(s, id), plot.HeatMap(s, id), plot.Pareto(s, id),
+		plot.Latency(s, id), plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id))
+	if phases := phasesTable(s); len(phases.Rows) > 0 {
+		h.Details = []detail{{"What the collector did during the slowest operations", text.PhaseNote, phases, true}}
+	}
+	h.Details = append(h.Details, collections(s, r.Traced)...)
+	h.add("All figures", "", figuresTable(s))
+	h.addComparisons("All comparisons with the baseline", s)
+	h.add("Noise floor: the baseline against its own copy", "", floorsTable(s))
 	for _, r := range s.Rows {
 		for _, rec := range r.Failures {
 			h.Failures = append(h.Failures, fmt.Sprintf("%s, repetition %d: %s", r.Label, rec.Cell.Block+1, text.Failure(rec)))

@@ -54,8 +54,7 @@ func shownByMachine(s *text.Section) (shown []stat.Comparison, left int) {
 	return shown, len(all) - len(shown)
 }
 
-// byMachineTable has the comparisons on every machine; nil if only one
-// measured.
+// byMachineTable has the comparisons on every machine, if several measured.
 func byMachineTable(s *text.Section) *plot.Table {
 	t := &plot.Table{Label: "By machine, " + s.Name, Left: 4,
 		Head: []string{"Configuration", "Metric", "Machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "p",
@@ -75,5 +74,5 @@ func byMachineTable(s *text.Section) *plot.Table {
 		t.Add(fmt.Sprintf("%s without a difference, or beyond %d rows: isobar lab show --json has all",
 			text.Plural(left, "comparison"), tableRows), "", "", "", "", "", "", "", "", "", "")
 	}
-	return filled(t)
+	return t
 }

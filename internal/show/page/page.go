@@ -36,7 +36,7 @@ type Page struct {
 	Plots    []plot.Plot
 	Samples  *plot.Table
 	// Collections are those of a cell that ran a program.
-	Collections *collectionList
+	Collections *detail
 	Output      string
 
 	// For a comparison.
@@ -130,9 +130,7 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 	ids := newIdentifiers()
 	for _, s := range sections {
 		s.SetExact(v.Exact)
-		h := sectionOf(s, ids.unique(s.Name))
-		h.Plots = append(drawn(s.Name, plot.Procs(s, h.ID, r.Procs)), h.Plots...)
-		h.Collections = collections(s, r.Traced)
+		h := sectionOf(s, ids.unique(s.Name), r)
 		p.Sections = append(p.Sections, h)
 		p.List(true, h.ID, h.Name)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// phasesTable is that table for a page; nil if there is no trace.
+// phasesTable has what the collector did during the slowest operations, if there is a trace.
 func phasesTable(s *text.Section) *plot.Table {
 	t := &plot.Table{Label: "What the collector did during the slowest operations, " + s.Name, Left: 2,
 		Head: append([]string{"Configuration"}, text.PhaseHead...)}
@@ -19,14 +19,6 @@ func phasesTable(s *text.Section) *plot.Table {
 				t.Add(append([]string{r.Label}, cells...)...)
 			}
 		}
-	}
-	return filled(t)
-}
-
-// filled returns the table, nil if it has no rows.
-func filled(t *plot.Table) *plot.Table {
-	if len(t.Rows) == 0 {
-		return nil
 	}
 	return t
 }
@@ -104,7 +96,7 @@ func figuresTable(s *text.Section) *plot.Table {
 		t.Head = append(t.Head, text.Heading(metric))
 	}
 	if len(metrics) == 0 {
-		return nil
+		return t
 	}
 	for _, r := range s.Rows {
 		cells := []string{r.Label}
@@ -127,7 +119,7 @@ func comparisonsTable(s *text.Section) *plot.Table {
 		addVerdict(t, c.Verdict, append(cells, text.Ratio(c.Floor),
 			strings.Join(append([]string{c.Reason}, c.Warnings...), "; "))...)
 	}
-	return filled(t)
+	return t
 }
 
 // comparisonCells are a verdict and the figures behind it.
@@ -153,5 +145,5 @@ func floorsTable(s *text.Section) *plot.Table {
 		t.Add(text.Heading(c.Metric), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
 			text.Interval(c.Lo, c.Hi), strconv.Itoa(c.Pairs))
 	}
-	return filled(t)
+	return t
 }

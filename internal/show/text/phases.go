@@ -73,7 +73,8 @@ func PhaseCells(p *cell.Phases) [][]string {
 
 var PhaseHead = []string{"phase of the collector", "operations", "share", "by chance", "share of time"}
 
-const phaseNote = "Each operation and each moment counts once, for the most severe phase it overlaps. By chance: the " +
+// PhaseNote says how to read the table.
+const PhaseNote = "Each operation and each moment counts once, for the most severe phase it overlaps. By chance: the " +
 	"same operations at random times of the same run."
 
 // phases prints what the collector did during the slowest operations.
@@ -92,7 +93,7 @@ func (p *terminal) phases(s *Section) {
 		p.phaseTable(sum)
 	}
 	if titled {
-		p.paragraph("  ", phaseNote)
+		p.paragraph("  ", PhaseNote)
 	}
 }
 
