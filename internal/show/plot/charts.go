@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/latency"
 )
@@ -77,32 +78,20 @@ type curve struct {
 // looks curves.
 func latencyPanels(s *text.Section) (titles []string, panels [][]curve) {
 	for _, f := range facetsOf(s) {
-		var byHist [][]curve
-		total := 0
+		var all []curve
 		for _, name := range text.Histograms {
-			var curves []curve
 			for _, r := range f.rows {
 				if h := r.Latency[name]; h != nil && h.Count() > 0 {
-					curves = append(curves, curve{r, name, h})
+					all = append(all, curve{r, name, h})
 				}
 			}
-			if len(curves) > 0 {
-				byHist = append(byHist, curves)
-				total += len(curves)
-			}
 		}
-		if total <= looks {
-			byHist = [][]curve{slices.Concat(byHist...)}
+		if len(all) > 0 && len(all) <= looks {
+			titles, panels = append(titles, f.title), append(panels, all)
+			continue
 		}
-		for _, curves := range byHist {
-			if len(curves) == 0 {
-				continue
-			}
-			title := f.title
-			if total > looks {
-				title += " " + curves[0].hist + " time"
-			}
-			titles, panels = append(titles, title), append(panels, curves)
+		for _, curves := range stat.Split(all, func(c curve) string { return c.hist }) {
+			titles, panels = append(titles, f.title+" "+curves[0].hist+" time"), append(panels, curves)
 		}
 	}
 	return titles, panels
