@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"html/template"
@@ -16,8 +15,11 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-//go:embed assets
+//go:embed assets/*.tmpl
 var assets embed.FS
+
+//go:embed assets/report.css
+var styleSheet string
 
 // Templates returns the templates that draw a [Page]: facts and contents; run, cell and
 // comparison for [New], [NewCell] and [NewComparison]; ledger for a [Ledger]; and what
@@ -28,13 +30,7 @@ func Templates() *template.Template {
 }
 
 // StyleSheet is the style of the pages, for packages whose pages look the same.
-func StyleSheet() template.CSS {
-	css, err := assets.ReadFile("assets/report.css")
-	if err != nil {
-		panic("page: StyleSheet: " + err.Error()) // it is embedded
-	}
-	return template.CSS(css)
-}
+func StyleSheet() template.CSS { return template.CSS(styleSheet) }
 
 // A Sheet is what surrounds the main part of a page. Its fields are for the templates.
 type Sheet struct {
@@ -61,19 +57,15 @@ func (s *Sheet) List(there bool, id, name string) {
 // WriteFile writes the page as one self-contained file. A policy in the file forbids
 // scripts and all requests. The main part is drawn by the named template.
 func (s *Sheet) WriteFile(w io.Writer, t *template.Template, main string, data any) error {
-	var part, file bytes.Buffer
-	err := t.ExecuteTemplate(&part, main, data)
-	if err == nil {
-		err = t.ExecuteTemplate(&file, "file", struct {
-			*Sheet
-			CSS  template.CSS
-			Main template.HTML
-		}{s, StyleSheet(), template.HTML(part.String())})
+	var part strings.Builder
+	if err := t.ExecuteTemplate(&part, main, data); err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = file.WriteTo(w)
-	}
-	return err
+	return t.ExecuteTemplate(w, "file", struct {
+		*Sheet
+		CSS  template.CSS
+		Main template.HTML
+	}{s, StyleSheet(), template.HTML(part.String())})
 }
 
 // Write writes the analysis as one self-contained file.
@@ -123,14 +115,11 @@ type identifiers map[string]bool
 // unique makes an unused id from a name.
 func (ids identifiers) unique(name string) string {
 	id := strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
 		}
 		return '-'
-	}, text.Shorten(name, 40)), "-")
+	}, strings.ToLower(text.Shorten(name, 40))), "-")
 	if id == "" || id[0] <= '9' {
 		id = "w-" + id
 	}
