@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/base/cgroup"
@@ -176,7 +175,7 @@ func (a *accounts) anonymous(m *target.Resident) error {
 		switch s := a.im.Span(addr); {
 		case s != nil:
 			a.pages[s] += page
-		case a.manual(addr):
+		case image.Overlaps(a.im.Manual, addr, addr+1):
 			a.sum.add("goroutine stacks", page, 0)
 		case heap: // it goes on into arenas without a span in use
 			a.sum.add(freeSpans, page, page)
@@ -250,11 +249,7 @@ func (a *accounts) afar(m *target.Resident) bool {
 
 // near tells whether a range lies by the runtime's own structures. The kernel
 // joins neighbouring mappings, so a mapping may be the runtime's in part.
-func (a *accounts) near(start, end uint64) bool {
-	all := a.im.Runtime
-	i := sort.Search(len(all), func(i int) bool { return all[i].End > start })
-	return i < len(all) && all[i].Start < end
-}
+func (a *accounts) near(start, end uint64) bool { return image.Overlaps(a.im.Runtime, start, end) }
 
 func (a *accounts) overlapsArena(m *target.Resident) bool {
 	for addr := m.Start; addr < m.End; addr += 64 << 20 {
@@ -263,13 +258,6 @@ func (a *accounts) overlapsArena(m *target.Resident) bool {
 		}
 	}
 	return a.im.Arena(m.End - 1)
-}
-
-// manual tells whether a page is in a span of stacks.
-func (a *accounts) manual(addr uint64) bool {
-	all := a.im.Manual
-	i := sort.Search(len(all), func(i int) bool { return all[i].Start > addr }) - 1
-	return i >= 0 && addr < all[i].Start+all[i].Pages*8192
 }
 
 // spans splits the resident bytes of used spans by what their slots hold.
@@ -281,8 +269,8 @@ func (a *accounts) spans() {
 			continue
 		}
 		live := a.g.LiveBytes(s)
-		used := max(a.im.AllocatedBytes(i), live)
-		whole := s.Pages * 8192
+		used := max(s.AllocatedBytes(), live)
+		whole := s.Bytes()
 		l, g := resident*live/whole, resident*(used-live)/whole
 		free, whole := resident-l-g, uint64(0)
 		if live == 0 { // then a collection frees the span

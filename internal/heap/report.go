@@ -63,11 +63,11 @@ func totals(im *image.Image) Spans {
 	sum := Spans{Stacks: im.StackSpans}
 	for i := range im.Spans {
 		s := &im.Spans[i]
-		bytes, slots := s.Pages*8192, uint64(s.N)*s.Elem
+		bytes, slots := s.Bytes(), uint64(s.N)*s.Elem
 		sum.Used += bytes
 		sum.Slots += slots
 		sum.Tail += bytes - slots
-		sum.Free += slots - im.AllocatedBytes(i)
+		sum.Free += slots - s.AllocatedBytes()
 	}
 	return sum
 }

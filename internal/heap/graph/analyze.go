@@ -137,7 +137,7 @@ func (a *analysis) garbage() {
 	for i := range im.Spans {
 		s := &im.Spans[i]
 		for n := range s.N {
-			if a.g.state[s.First+n] == unmarked && im.Allocated(s.First+n, int32(i)) {
+			if a.g.state[s.First+n] == unmarked && s.Allocated(n) {
 				a.res.Garbage += s.Elem
 			}
 		}
@@ -157,7 +157,7 @@ func (a *analysis) edges() {
 	a.scan = make([]uint32, len(a.slots))
 	for i, slot := range a.slots {
 		g.pointers(slot, func(_ []byte, _, to uint64) {
-			if t, _, _, ok := g.im.Object(to); ok && a.id[t] != 0 {
+			if t, s, _ := g.im.Object(to); s != nil && a.id[t] != 0 {
 				a.scan[i]++
 			}
 		})
@@ -178,7 +178,7 @@ func (a *analysis) edges() {
 	at := start[a.first]
 	for _, slot := range a.slots {
 		g.pointers(slot, func(_ []byte, _, value uint64) {
-			if t, _, _, ok := g.im.Object(value); ok && a.id[t] != 0 {
+			if t, s, _ := g.im.Object(value); s != nil && a.id[t] != 0 {
 				to[at] = a.id[t]
 				at++
 			}
@@ -281,7 +281,7 @@ func (a *analysis) retain(idom, preorder []uint32) {
 	size := make([]uint64, len(idom))
 	for i, slot := range a.slots {
 		v := a.first + uint32(i)
-		s := &a.g.im.Spans[a.g.im.SpanOf(slot)]
+		s := a.g.im.SpanOf(slot)
 		size[v] = s.Elem
 		a.own(v, slot, s.Elem, s.NoScan)
 	}

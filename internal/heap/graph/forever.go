@@ -23,7 +23,7 @@ func (a *analysis) forever() {
 		}
 		blocked[int32(i)] = true
 		for _, addr := range g.Wait.Records {
-			if v, ok := a.nodeAt(addr); ok {
+			if v := a.nodeAt(addr); v != 0 {
 				f.hidden[v] = true
 			}
 		}
@@ -58,18 +58,17 @@ func (a *analysis) forever() {
 	}
 	for i, slot := range a.slots {
 		if !f.live[a.first+uint32(i)] {
-			a.res.Forever += a.g.im.Spans[a.g.im.SpanOf(slot)].Elem
+			a.res.Forever += a.g.im.SpanOf(slot).Elem
 		}
 	}
 }
 
-// nodeAt returns the node of the live object at an address.
-func (a *analysis) nodeAt(addr uint64) (uint32, bool) {
-	slot, _, _, ok := a.g.im.Object(addr)
-	if !ok || a.id[slot] == 0 {
-		return 0, false
+// nodeAt returns the node of the live object at an address; 0 if there is none.
+func (a *analysis) nodeAt(addr uint64) (v uint32) {
+	if slot, s, _ := a.g.im.Object(addr); s != nil {
+		v = a.id[slot]
 	}
-	return a.id[slot], true
+	return v
 }
 
 // A liveness is the state of one forever.
@@ -103,7 +102,7 @@ func (f *liveness) drain() {
 // anybody may reach it.
 func (f *liveness) anyLive(addrs []uint64) bool {
 	for _, addr := range addrs {
-		if v, ok := f.a.nodeAt(addr); !ok || f.live[v] {
+		if v := f.a.nodeAt(addr); v == 0 || f.live[v] {
 			return true
 		}
 	}
@@ -113,7 +112,7 @@ func (f *liveness) anyLive(addrs []uint64) bool {
 // show follows the records of a goroutine that can run after all.
 func (f *liveness) show(records []uint64) {
 	for _, addr := range records {
-		if v, ok := f.a.nodeAt(addr); ok {
+		if v := f.a.nodeAt(addr); v != 0 {
 			delete(f.hidden, v)
 			f.live[v] = true
 			f.queue = append(f.queue, v)

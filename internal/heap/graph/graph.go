@@ -99,21 +99,20 @@ func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables [
 
 // follow marks what a root points at.
 func (g *Graph) follow(r *image.Root, root uint32) {
-	slot, span, offset, ok := g.im.Object(r.To)
-	if !ok || r.Weak && !g.im.Allocated(slot, span) {
+	slot, span, offset := g.im.Object(r.To)
+	if span == nil || r.Weak && !span.Allocated(slot-span.First) {
 		return
 	}
 	s, path := g.rootShape(r)
-	into := offset - min(offset, g.im.Spans[span].Header())
+	into := offset - min(offset, span.Header())
 	g.views = append(g.views, view{slot, g.rootExtent(r, into)})
 	g.entries = append(g.entries, entry{root, slot})
 	g.reach(slot, span, offset, s, root, g.label(path))
 }
 
 // reach marks an object, or improves what is known of it.
-func (g *Graph) reach(slot uint32, span int32, offset uint64, s shape, parent, edge uint32) {
+func (g *Graph) reach(slot uint32, sp *image.Span, offset uint64, s shape, parent, edge uint32) {
 	old := g.state[slot]
-	sp := &g.im.Spans[span]
 	n := slot - sp.First
 	if old == unmarked {
 		g.parent[slot], g.edge[slot] = parent, edge
@@ -190,8 +189,8 @@ func (g *Graph) drain(ctx context.Context) error {
 		}
 		l := &g.layouts[g.state[slot]]
 		g.pointers(slot, func(data []byte, at, to uint64) {
-			target, span, into, ok := g.im.Object(to)
-			if !ok {
+			target, span, into := g.im.Object(to)
+			if span == nil {
 				return
 			}
 			w := l.at(at)
@@ -225,8 +224,7 @@ func (g *Graph) hint(before, to uint64) shape {
 // pointers visits the pointer words of an object that are not nil: its bytes,
 // the word's offset in them, and its value.
 func (g *Graph) pointers(slot uint32, visit func(data []byte, at, to uint64)) {
-	span := g.im.SpanOf(slot)
-	s := &g.im.Spans[span]
+	s := g.im.SpanOf(slot)
 	if s.NoScan {
 		return
 	}
@@ -259,13 +257,13 @@ func (g *Graph) pointers(slot uint32, visit func(data []byte, at, to uint64)) {
 func (g *Graph) finalizable() {
 	root := g.root(rootNode{kind: image.Finalizer, name: "objects with a finalizer", g: -1})
 	for _, addr := range g.im.Finalizable {
-		slot, span, _, ok := g.im.Object(addr)
-		if !ok || g.im.Spans[span].NoScan {
+		slot, span, _ := g.im.Object(addr)
+		if span == nil || span.NoScan {
 			continue
 		}
 		l := &g.layouts[g.state[slot]]
 		g.pointers(slot, func(_ []byte, at, to uint64) {
-			if target, span, into, ok := g.im.Object(to); ok {
+			if target, span, into := g.im.Object(to); span != nil {
 				g.entries = append(g.entries, entry{root, target})
 				g.views = append(g.views, view{slot: target})
 				g.reach(target, span, into, l.at(at).to, root, g.label("[]"))
@@ -282,7 +280,7 @@ func (g *Graph) Values(name string, visit func(t *gotype.Type, data []byte)) {
 		if state == unmarked || s.form != value || s.array || s.base != 0 || s.t.Name != name {
 			continue
 		}
-		if span := &g.im.Spans[g.im.SpanOf(uint32(slot))]; !span.NoScan && s.t.Size <= span.Elem {
+		if span := g.im.SpanOf(uint32(slot)); !span.NoScan && s.t.Size <= span.Elem {
 			visit(s.t, span.Slot(uint32(slot) - span.First)[:s.t.Size])
 		}
 	}
@@ -297,8 +295,8 @@ type Step struct {
 // Way returns how an object was reached first: the kind, name and goroutine of the root,
 // and the references from there, the root's first. It is not ok for garbage.
 func (g *Graph) Way(addr uint64) (kind image.Kind, name string, goroutine int32, steps []Step, ok bool) {
-	slot, _, _, ok := g.im.Object(addr)
-	if !ok || g.state[slot] == unmarked {
+	slot, s, _ := g.im.Object(addr)
+	if s == nil || g.state[slot] == unmarked {
 		return 0, "", -1, nil, false
 	}
 	for {

@@ -23,7 +23,7 @@ func (a *analysis) strings(ctx context.Context, seen []extent) {
 		if a.g.layouts[a.g.state[slot]].shape.form != text {
 			continue
 		}
-		s := &a.g.im.Spans[a.g.im.SpanOf(slot)]
+		s := a.g.im.SpanOf(slot)
 		from, to := uint64(seen[i].from), min(uint64(seen[i].to), s.Elem)
 		if to <= from {
 			continue
@@ -38,7 +38,7 @@ func (a *analysis) strings(ctx context.Context, seen []extent) {
 	}
 	for k, i := range r.objects {
 		if n := uint64(r.copies[r.contents[k]]); n > 1 {
-			elem := a.g.im.Spans[a.g.im.SpanOf(a.slots[i])].Elem
+			elem := a.g.im.SpanOf(a.slots[i]).Elem
 			a.node[a.of[a.first+i]].Duplicates += elem * (n - 1) / n
 			a.res.Duplicates += elem * (n - 1) / n
 		}

@@ -80,8 +80,8 @@ func (a *analysis) unused() []extent {
 	for i, slot := range a.slots {
 		l := &g.layouts[g.state[slot]]
 		g.pointers(slot, func(data []byte, at, value uint64) {
-			t, span, into, ok := g.im.Object(value)
-			if !ok || a.id[t] == 0 {
+			t, span, into := g.im.Object(value)
+			if span == nil || a.id[t] == 0 {
 				return
 			}
 			w := l.at(at)
@@ -91,14 +91,14 @@ func (a *analysis) unused() []extent {
 				a.res.Unused += spare
 			}
 			x := extent{}
-			if header := g.im.Spans[span].Header(); w.known && into >= header {
+			if header := span.Header(); w.known && into >= header {
 				x = extentOf(w.t, into-header, data[at+8:])
 			}
 			seen[a.id[t]-a.first].add(x)
 		})
 	}
 	for i, slot := range a.slots {
-		s := &g.im.Spans[g.im.SpanOf(slot)]
+		s := g.im.SpanOf(slot)
 		n := seen[i].unused(s.Elem - s.Header())
 		a.node[a.of[a.first+uint32(i)]].Unused += n
 		a.res.Unused += n

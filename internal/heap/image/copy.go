@@ -1,10 +1,12 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -158,7 +160,7 @@ func (r *reader) prepare(c Config) (time.Duration, error) {
 	now := uint64(0)
 	for i := range spans {
 		if !spans[i].NoScan {
-			now += spans[i].Pages << pageShift
+			now += spans[i].Bytes()
 		}
 	}
 	size := now + now/8 + 16<<20
@@ -176,7 +178,7 @@ func (r *reader) prepare(c Config) (time.Duration, error) {
 	// A trial with the target running tells what the copy will take.
 	start, sum := time.Now(), uint64(0)
 	for i := range spans {
-		if n := spans[i].Pages << pageShift; !spans[i].NoScan && sum+n <= min(64<<20, now) {
+		if n := spans[i].Bytes(); !spans[i].NoScan && sum+n <= min(64<<20, now) {
 			if r.src.Memory.Read([]target.Range{{Addr: spans[i].Start, Data: r.spare[sum : sum+n]}}) == nil {
 				sum += n
 			}
@@ -285,15 +287,15 @@ func (r *reader) spans() ([]Span, error) {
 		case state == spanInUse && s.Elem > 0 && s.Pages > 0:
 			spans = append(spans, s)
 		case state == spanManual:
-			r.im.StackSpans += s.Pages << pageShift
-			r.im.Manual = append(r.im.Manual, s)
+			r.im.StackSpans += s.Bytes()
+			r.im.Manual = append(r.im.Manual, Extent{s.Start, s.Start + s.Bytes()})
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	r.list, r.records = le.Uint64(head), addrs
-	sortSpans(r.im.Manual)
+	r.im.Manual = joined(r.im.Manual)
 	return spans, checkSpans(spans)
 }
 
@@ -315,11 +317,11 @@ func (r *reader) span(b []byte) (s Span, state uint8) {
 
 // checkSpans sorts spans by address and checks that they can be ones.
 func checkSpans(spans []Span) error {
-	sortSpans(spans)
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
 	end := uint64(0)
 	for i := range spans {
 		s := &spans[i]
-		bytes := s.Pages << pageShift
+		bytes := s.Bytes()
 		if s.Start < end || s.Start%pageSize != 0 || s.Pages > 1<<27 || s.Elem > bytes || uint64(s.N)*s.Elem > bytes ||
 			s.Start+bytes >= maxAddr || !s.NoScan && (s.Elem == 0 || s.Elem%8 != 0) {
 			return fmt.Errorf("image: a span at %#x of %d pages for %d objects of %d bytes: %w",
@@ -338,7 +340,7 @@ func (r *reader) pages() error {
 		if s.NoScan {
 			continue
 		}
-		n := s.Pages << pageShift
+		n := s.Bytes()
 		if n > uint64(len(r.spare)) {
 			return fmt.Errorf("image: the heap grew by over an eighth before it could be copied: try again")
 		}

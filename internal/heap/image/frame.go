@@ -217,7 +217,7 @@ func (w *walker) pointer(addr uint64, name string, weak bool) {
 	case !ok || v == 0:
 	case v >= w.s.lo && v < w.s.hi:
 		w.pointers = append(w.pointers, v)
-	case w.im.span(v) >= 0:
+	case w.im.Span(v) != nil:
 		w.im.Roots = append(w.im.Roots, Root{Kind: Stack, Addr: addr, To: v, G: int32(w.s.g), Func: name, Weak: weak})
 	}
 }

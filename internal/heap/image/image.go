@@ -5,9 +5,7 @@
 package image
 
 import (
-	"cmp"
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/heap/layout"
@@ -94,7 +92,7 @@ type Image struct {
 	Forked     bool          // what was copied is a fork
 	CopiedByte uint64        // bytes copied of it
 	StackSpans uint64        // bytes of spans that hold stacks
-	Manual     []Span        // these spans, with Start and Pages only
+	Manual     []Extent      // these spans, by address
 	Runtime    []Extent      // of the runtime's own structures, by address; they do not overlap
 	Warnings   []string
 	// Finalizable has the addresses of the objects with a finalizer: what they refer
@@ -151,13 +149,17 @@ func (im *Image) Stack(s Sample) []uint64 {
 	return stack
 }
 
-// span returns the index of the span of an address, or -1.
-func (im *Image) span(addr uint64) int32 {
+// Span returns the span in use that an address lies in, nil if there is none.
+func (im *Image) Span(addr uint64) *Span {
 	pages := im.arenas[addr>>arenaShift]
 	if pages == nil {
-		return -1
+		return nil
 	}
-	return pages[addr>>pageShift&(1<<(arenaShift-pageShift)-1)] - 1
+	i := pages[addr>>pageShift&(1<<(arenaShift-pageShift)-1)] - 1
+	if i < 0 {
+		return nil
+	}
+	return &im.Spans[i]
 }
 
 // index fills the table from pages to spans.
@@ -205,41 +207,40 @@ func (im *Image) collector() {
 	im.Collector.GOGC = int32(percent)
 }
 
-// Object returns the slot that an address lies in, its span, and how many bytes into the slot.
-func (im *Image) Object(addr uint64) (slot uint32, span int32, offset uint64, ok bool) {
-	i := im.span(addr)
-	if i < 0 {
-		return 0, 0, 0, false
+// Object returns the slot that an address lies in, its span, and how many bytes into the
+// slot; no span if there is none.
+func (im *Image) Object(addr uint64) (slot uint32, s *Span, offset uint64) {
+	if s = im.Span(addr); s == nil {
+		return 0, nil, 0
 	}
-	s := &im.Spans[i]
 	n := (addr - s.Start) / s.Elem
 	if n >= uint64(s.N) {
-		return 0, 0, 0, false
+		return 0, nil, 0
 	}
-	return s.First + uint32(n), i, addr - s.Start - n*s.Elem, true
+	return s.First + uint32(n), s, addr - s.Start - n*s.Elem
 }
 
-// Allocated tells whether a slot holds an object: conservative roots may point
-// at free ones.
-func (im *Image) Allocated(slot uint32, span int32) bool {
-	s := &im.Spans[span]
-	n := slot - s.First
+// Allocated tells whether slot n of the span holds an object: conservative roots may
+// point at free ones.
+func (s *Span) Allocated(n uint32) bool {
 	return n < s.freeIndex || int(n/8) < len(s.alloc) && s.alloc[n/8]>>(n%8)&1 != 0
 }
 
-// AllocatedBytes returns the bytes of the slots of a span that hold objects.
-func (im *Image) AllocatedBytes(span int) (sum uint64) {
-	s := &im.Spans[span]
+// AllocatedBytes returns the bytes of the slots that hold objects.
+func (s *Span) AllocatedBytes() (sum uint64) {
 	for n := range s.N {
-		if im.Allocated(s.First+n, int32(span)) {
+		if s.Allocated(n) {
 			sum += s.Elem
 		}
 	}
 	return sum
 }
 
-// SpanOf returns the index of a slot's span.
-func (im *Image) SpanOf(slot uint32) int32 {
+// Bytes returns how long the span is.
+func (s *Span) Bytes() uint64 { return s.Pages << pageShift }
+
+// SpanOf returns a slot's span.
+func (im *Image) SpanOf(slot uint32) *Span {
 	lo, hi := 0, len(im.Spans)
 	for lo+1 < hi {
 		if mid := (lo + hi) / 2; im.Spans[mid].First <= slot {
@@ -248,7 +249,7 @@ func (im *Image) SpanOf(slot uint32) int32 {
 			hi = mid
 		}
 	}
-	return int32(lo)
+	return &im.Spans[lo]
 }
 
 // Header says where an object's data begins in its slot: after the type header,
@@ -314,9 +315,9 @@ func (im *Image) Read(addr uint64, n uint64) ([]byte, bool) {
 
 // copied returns bytes of the copy alone.
 func (im *Image) copied(addr, n uint64) ([]byte, bool) {
-	if i := im.span(addr); i >= 0 && im.Spans[i].Data != nil {
-		if o := addr - im.Spans[i].Start; n <= uint64(len(im.Spans[i].Data))-o {
-			return im.Spans[i].Data[o : o+n], true
+	if s := im.Span(addr); s != nil && s.Data != nil {
+		if o := addr - s.Start; n <= uint64(len(s.Data))-o {
+			return s.Data[o : o+n], true
 		}
 	}
 	return im.global(addr, n)
@@ -357,17 +358,5 @@ func (im *Image) Release() {
 	}
 }
 
-func sortSpans(spans []Span) {
-	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
-}
-
 // Arena tells whether an address lies in an arena that spans in use lie in.
 func (im *Image) Arena(addr uint64) bool { return im.arenas[addr>>arenaShift] != nil }
-
-// Span returns the span in use that an address lies in, nil if there is none.
-func (im *Image) Span(addr uint64) *Span {
-	if i := im.span(addr); i >= 0 {
-		return &im.Spans[i]
-	}
-	return nil
-}

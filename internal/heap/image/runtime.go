@@ -186,11 +186,14 @@ func (r *reader) profile(chunks []Extent) []Extent {
 	return nil
 }
 
-// within tells whether an address lies in one of the extents, which are in order.
-func within(all []Extent, addr uint64) bool {
-	i := sort.Search(len(all), func(i int) bool { return all[i].End > addr })
-	return i < len(all) && all[i].Start <= addr
+// Overlaps tells whether a range overlaps one of the extents, which are in order.
+func Overlaps(all []Extent, start, end uint64) bool {
+	i := sort.Search(len(all), func(i int) bool { return all[i].End > start })
+	return i < len(all) && all[i].Start < end
 }
+
+// within tells whether an address lies in one of the extents, which are in order.
+func within(all []Extent, addr uint64) bool { return Overlaps(all, addr, addr+1) }
 
 // joined sorts extents and joins those that touch. Empty ones go.
 func joined(all []Extent) []Extent {

@@ -109,7 +109,7 @@ func (im *Image) stackRoots(stacks []stack, regs []target.Regs) {
 	}
 	for _, t := range regs {
 		for _, v := range t.General {
-			if im.span(v) >= 0 {
+			if im.Span(v) != nil {
 				im.Roots = append(im.Roots, Root{Kind: Register, To: v, G: -1, Weak: true})
 			}
 		}
@@ -260,7 +260,7 @@ func (im *Image) globalRoots() {
 			if g.mask[w/8]>>(w%8)&1 == 0 {
 				continue
 			}
-			if to := le.Uint64(g.data[8*w:]); im.span(to) >= 0 {
+			if to := le.Uint64(g.data[8*w:]); im.Span(to) != nil {
 				im.Roots = append(im.Roots, Root{Kind: Global, Addr: g.addr + uint64(8*w), To: to, G: -1})
 			}
 		}
