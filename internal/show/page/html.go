@@ -25,8 +25,7 @@ var styleSheet string
 // comparison for [New], [NewCell] and [NewComparison]; ledger for a [Ledger]; and what
 // they are made of. The caller may add to them.
 func Templates() *template.Template {
-	funcs := template.FuncMap{"anchor": claimAnchor}
-	return template.Must(template.New("").Funcs(funcs).ParseFS(assets, "assets/*.tmpl"))
+	return template.Must(template.ParseFS(assets, "assets/*.tmpl"))
 }
 
 // StyleSheet is the style of the pages, for packages whose pages look the same.

@@ -50,9 +50,9 @@ func NewLedger(l *text.Ledger) *Ledger {
 			if c.Published.ByRun != "" {
 				published += ": " + c.Published.ByRun
 			}
-			doc.Table.Rows = append(doc.Table.Rows, []plot.Cell{{Text: c.ID, Class: "text"},
-				{Text: f.Word(), Class: "text " + claimClass(f.Verdict)}, {Text: text.Clean(c.Figure), Class: "text"},
-				{Text: text.Clean(f.Measured()), Class: "text"}, {Text: published, Class: "text"}, {Text: c.Beside, Class: "text"}})
+			doc.Table.Add(c.ID, f.Word(), text.Clean(c.Figure), text.Clean(f.Measured()), published, c.Beside)
+			row := doc.Table.Rows[len(doc.Table.Rows)-1]
+			row[0].Link, row[1].Class = "#"+claimAnchor(c.ID), "text "+claimClass(f.Verdict)
 		}
 		page.Documents = append(page.Documents, doc)
 		page.List(true, "document-"+d.ID, "Document "+d.ID)

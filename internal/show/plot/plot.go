@@ -45,7 +45,8 @@ type Table struct {
 	Rows  [][]Cell
 }
 
-type Cell struct{ Text, Class string }
+// A Cell is a place of a table. A click leads to Link, "" for nowhere.
+type Cell struct{ Text, Class, Link string }
 
 // Class returns the class of a heading.
 func (t *Table) Class(column int) string {
@@ -58,7 +59,7 @@ func (t *Table) Class(column int) string {
 func (t *Table) Add(cells ...string) {
 	row := make([]Cell, len(cells))
 	for i, text := range cells {
-		row[i] = Cell{text, t.Class(i)}
+		row[i] = Cell{Text: text, Class: t.Class(i)}
 	}
 	t.Rows = append(t.Rows, row)
 }
