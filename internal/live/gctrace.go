@@ -59,7 +59,7 @@ type traceFeed struct {
 	backlog  []Sample // until then
 	ready    []Sample
 	ended    error // of the stream
-	result   trace.Followed
+	result   trace.Trace
 }
 
 // maxBacklog is how many past samples are kept: those the page shows.
@@ -123,7 +123,7 @@ func (f *traceFeed) Next(ctx context.Context) (Sample, error) {
 }
 
 // end takes the end of the stream, without an error or with one.
-func (f *traceFeed) end(result trace.Followed, err error) {
+func (f *traceFeed) end(result trace.Trace, err error) {
 	if f.pending {
 		f.emit()
 	}
@@ -132,7 +132,7 @@ func (f *traceFeed) end(result trace.Followed, err error) {
 	switch {
 	case err != nil:
 		f.ended = fmt.Errorf("watch: %s: %w", f.name, err)
-	case result.Cycles == 0:
+	case result.Streams == 0:
 		f.ended = fmt.Errorf("watch: %s: no gctrace line in it; start the program with GODEBUG=gctrace=1 and give its "+
 			"standard error here, as in: GODEBUG=gctrace=1 PROGRAM 2>&1 | isobar watch -", f.name)
 	default:

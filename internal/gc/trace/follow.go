@@ -7,25 +7,15 @@ import (
 	"io"
 )
 
-// A Followed counts what [Follow] read.
-type Followed struct {
-	Cycles  int
-	Streams int // processes, as far as the numbering distinguishes them
-	// Mended counts the lines that Follow reassembled because the program's own
-	// output had split or preceded them. Gaps counts the lines out of sequence,
-	// because earlier lines were lost or the program made them up.
-	Mended, Gaps int
-}
-
 // Follow reads r to its end on platforms where single writes cannot be
 // distinguished. It calls each for every cycle as soon as its line is complete.
 // Other output goes to own, line by line; an unfinished line is held back until
-// it is complete, or longer than any line of the runtime.
+// it is complete, or longer than any line of the runtime. The Trace has no Cycles.
 //
 // The runtime writes a line in pieces. If lines of the program fall between two
 // pieces, or an unfinished line of the program precedes them, Follow
 // reassembles the line if exactly that gives one of the format.
-func Follow(r io.Reader, own io.Writer, each func(Cycle)) (Followed, error) {
+func Follow(r io.Reader, own io.Writer, each func(Cycle)) (Trace, error) {
 	f := follower{own: own, each: each}
 	in := bufio.NewReader(r) // of a line that does not fit it gives one piece after another
 	var err error
@@ -40,20 +30,17 @@ func Follow(r io.Reader, own io.Writer, each func(Cycle)) (Followed, error) {
 		}
 	}
 	f.release()
-	f.Streams = f.trace.Streams
-	f.Gaps = f.trace.Gaps
-	return f.Followed, errors.Join(failure(err), f.err)
+	return f.Trace, errors.Join(failure(err), f.err)
 }
 
 // patience is how many lines of the program may interrupt one of the runtime.
 const patience = 8
 
 type follower struct {
-	Followed
-	own   io.Writer
-	each  func(Cycle)
-	err   error // the first error of own
-	trace Trace // numbers the streams; its cycles are discarded
+	Trace
+	own  io.Writer
+	each func(Cycle)
+	err  error // the first error of own
 
 	broken []byte // starts like a runtime line but has no end
 	waited int    // lines since then
@@ -141,10 +128,7 @@ func (f *follower) found(text []byte) bool {
 	if err != nil {
 		return false
 	}
-	f.trace.add(c)
-	c = f.trace.Cycles[0]
-	f.trace.Cycles = f.trace.Cycles[:0]
-	f.Cycles++
+	f.number(&c)
 	f.each(c)
 	return true
 }

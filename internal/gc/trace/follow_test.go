@@ -40,7 +40,7 @@ func TestFollow(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if !slices.Equal(got, c.cycles) || f.Mended != c.mended || f.Gaps != c.gaps || f.Cycles != len(got) {
+			if !slices.Equal(got, c.cycles) || f.Mended != c.mended || f.Gaps != c.gaps || (f.Streams == 0) != (len(got) == 0) {
 				t.Errorf("%s: cycles %v, %+v; want %v, %d mended, %d gaps", name, got, f, c.cycles, c.mended, c.gaps)
 			}
 			if own.String() != c.own {
@@ -59,7 +59,7 @@ func FuzzFollow(f *testing.F) {
 		var own bytes.Buffer
 		cycles := 0
 		got, err := Follow(bytes.NewReader(in), &own, func(Cycle) { cycles++ })
-		if err != nil || got.Cycles != cycles {
+		if err != nil || (got.Streams == 0) != (cycles == 0) {
 			t.Fatalf("%d cycles, %+v, %v", cycles, got, err)
 		}
 		if cycles == 0 && own.Len() != len(in) { // a broken line comes late: the order may differ

@@ -23,12 +23,15 @@ type Trace struct {
 	// Gaps counts the cycles with an out-of-sequence number: earlier lines were
 	// lost, or the program made these up.
 	Gaps int
+	// Mended counts the lines that [Follow] reassembled because the program's own
+	// output had split or preceded them.
+	Mended int
 
 	last []uint64 // latest N of each stream
 }
 
-// add appends c and determines the process it belongs to.
-func (t *Trace) add(c Cycle) {
+// number determines the process that c belongs to.
+func (t *Trace) number(c *Cycle) {
 	c.Stream = slices.Index(t.last, c.N-1)
 	if c.Stream < 0 {
 		if c.N != 1 {
@@ -39,7 +42,6 @@ func (t *Trace) add(c Cycle) {
 		t.Streams++
 	}
 	t.last[c.Stream] = c.N
-	t.Cycles = append(t.Cycles, c)
 }
 
 // PacketBytes is the largest packet that a pipe in packet mode delivers: longer
@@ -88,9 +90,10 @@ func (t *Trace) cut(p *partial) bool {
 }
 
 // ReadLines reads r to its end as [Follow] does, and keeps the cycles.
-func ReadLines(r io.Reader, own io.Writer) (t Trace, err error) {
-	f, err := Follow(r, own, func(c Cycle) { t.Cycles = append(t.Cycles, c) })
-	t.Streams, t.Gaps = f.Streams, f.Gaps
+func ReadLines(r io.Reader, own io.Writer) (Trace, error) {
+	var cycles []Cycle
+	t, err := Follow(r, own, func(c Cycle) { cycles = append(cycles, c) })
+	t.Cycles = cycles
 	return t, err
 }
 
@@ -113,7 +116,8 @@ func (t *Trace) packet(open []*partial, packet []byte, rest *ownWriter) []*parti
 			if err != nil {
 				rest.Write(p.text)
 			} else {
-				t.add(c)
+				t.number(&c)
+				t.Cycles = append(t.Cycles, c)
 			}
 			open = slices.Delete(open, i, i+1)
 		}
