@@ -15,11 +15,13 @@ import (
 
 func TestHeatMap(t *testing.T) {
 	var shown bytes.Buffer
-	if err := page.Write(&shown, page.Run{Meta: cell.Run{Name: "scaling"}}, scalingStudy(t, []string{"1", "2", "16"}, []string{"default", "off", "400"})); err != nil {
+	a := scalingStudy(t, []string{"1", "2", "16"}, []string{"default", "off", "400"})
+	if err := page.Write(&shown, page.Run{Meta: cell.Run{Name: "scaling"}}, a); err != nil {
 		t.Fatal(err)
 	}
 	got := shown.String()
-	for _, want := range []string{"Goroutines × GC setting", "profile=json throughput", "profile=trees throughput", ">100</text>", ">11</text>", `class="heat-9"`, `class="heat-0"`} {
+	for _, want := range []string{"Goroutines × GC setting", "profile=json throughput", "profile=trees throughput",
+		">100</text>", ">11</text>", `class="heat-9"`, `class="heat-0"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)
 		}
