@@ -7,16 +7,16 @@ import (
 
 func init() {
 	// Bump allocation from a chunk of 64 buffers for each worker, reset when used up.
-	Register("arena", func(size, workers int) (Strategy, error) {
+	Register("arena", func(size, workers int) ([]Worker, error) {
 		if size > math.MaxInt/arenaBuffers {
 			return nil, fmt.Errorf("size %d: want at most %d", size, math.MaxInt/arenaBuffers)
 		}
-		s := make(bumpArenas, workers)
-		for i := range s {
-			s[i].chunk = make([]byte, arenaBuffers*size)
-			s[i].size = size
+		all := make([]Worker, workers)
+		for i := range all {
+			a := &bumpArena{chunk: make([]byte, arenaBuffers*size), size: size}
+			all[i] = a.do
 		}
-		return s, nil
+		return all, nil
 	})
 }
 
@@ -33,11 +33,7 @@ type bumpArena struct {
 	_     [128]byte // workers write to used: keep these off each other's cache line
 }
 
-type bumpArenas []bumpArena
-
-func (s bumpArenas) Worker(i int) Worker { return &s[i] }
-
-func (a *bumpArena) Do(work func([]byte) uint64) uint64 {
+func (a *bumpArena) do(work func([]byte) uint64) uint64 {
 	end := a.used + a.size
 	if end > len(a.chunk) {
 		end = a.size // reset: no buffer outlives its operation

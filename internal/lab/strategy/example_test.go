@@ -7,12 +7,11 @@ import (
 )
 
 func Example() {
-	s, err := strategy.New("syncpool", 1024, 2)
+	workers, err := strategy.New("syncpool", 1024, 2)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	second := s.Worker(1)
-	fmt.Println(second.Do(func(buffer []byte) uint64 { return uint64(len(buffer)) }))
+	fmt.Println(workers[1](func(buffer []byte) uint64 { return uint64(len(buffer)) }))
 	// Output: 1024
 }

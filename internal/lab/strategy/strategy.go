@@ -14,23 +14,14 @@ import (
 	"strings"
 )
 
-// A Strategy is one way of obtaining a buffer, shared by several workers. The
-// aliases make these types those that package workload has too.
-type Strategy = interface {
-	// Worker returns the handle of worker i, for one goroutine at a time.
-	Worker(i int) Worker
-}
+// A Worker obtains a buffer, calls work with it, gives it back and returns what
+// work returned. The buffer's contents are unspecified. One goroutine uses it at
+// a time.
+type Worker = func(work func([]byte) uint64) uint64
 
-// A Worker is one worker's handle.
-type Worker = interface {
-	// Do obtains a buffer, calls work with it, gives it back and returns what work
-	// returned. The buffer's contents are unspecified.
-	Do(work func([]byte) uint64) uint64
-}
-
-// A maker builds a strategy for buffers of size bytes (1 or more), used by
-// workers 0 to workers-1 at the same time.
-type maker func(size, workers int) (Strategy, error)
+// A maker returns so many workers, which run at the same time, with buffers of
+// size bytes. Both are 1 or more.
+type maker func(size, workers int) ([]Worker, error)
 
 var registry = map[string]maker{}
 
@@ -46,8 +37,8 @@ func Register(name string, build maker) {
 // Names returns the names of the registered strategies, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
-// New builds the named strategy.
-func New(name string, size, workers int) (Strategy, error) {
+// New returns the workers of the named strategy.
+func New(name string, size, workers int) ([]Worker, error) {
 	build := registry[name]
 	if build == nil {
 		return nil, fmt.Errorf("strategy: unknown strategy %q (there are: %s)", name, strings.Join(Names(), ", "))
@@ -55,9 +46,12 @@ func New(name string, size, workers int) (Strategy, error) {
 	if size < 1 || workers < 1 {
 		return nil, fmt.Errorf("strategy: %s: size %d, workers %d: want 1 or more of both", name, size, workers)
 	}
-	s, err := build(size, workers)
+	all, err := build(size, workers)
 	if err != nil {
 		return nil, fmt.Errorf("strategy: %s: %w", name, err)
 	}
-	return s, nil
+	return all, nil
 }
+
+// shared is one Worker for n goroutines at the same time.
+func shared(n int, w Worker) []Worker { return slices.Repeat([]Worker{w}, n) }

@@ -31,7 +31,7 @@ func TestAllStrategiesDoTheSame(t *testing.T) {
 		for _, workers := range []int{1, 2, 7} {
 			want := fillAndSum(make([]byte, size)) * ops * uint64(workers)
 			for _, name := range Names() {
-				s, err := New(name, size, workers)
+				all, err := New(name, size, workers)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -39,9 +39,8 @@ func TestAllStrategiesDoTheSame(t *testing.T) {
 				var wg sync.WaitGroup
 				for i := range workers {
 					wg.Go(func() {
-						w := s.Worker(i)
 						for range ops {
-							sums[i] += w.Do(fillAndSum)
+							sums[i] += all[i](fillAndSum)
 						}
 					})
 				}
@@ -63,7 +62,7 @@ func TestAllStrategiesDoTheSame(t *testing.T) {
 func TestBuffersInUseDoNotOverlap(t *testing.T) {
 	const workers = 6
 	for _, name := range Names() {
-		s, err := New(name, 64, workers)
+		all, err := New(name, 64, workers)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +71,7 @@ func TestBuffersInUseDoNotOverlap(t *testing.T) {
 			filled.Add(workers)
 			for i := range workers {
 				finished.Go(func() {
-					s.Worker(i).Do(func(b []byte) uint64 {
+					all[i](func(b []byte) uint64 {
 						if len(b) != 64 {
 							t.Errorf("%s: a buffer of %d bytes, want 64", name, len(b))
 						}
@@ -105,16 +104,16 @@ func TestAllocationsAreAsPromised(t *testing.T) {
 		"syncpool-slice": {1, 24},
 	}
 	for _, name := range Names() {
-		s, err := New(name, size, 1)
+		all, err := New(name, size, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := s.Worker(0)
-		w.Do(fillAndSum)
+		w := all[0]
+		w(fillAndSum)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for range ops {
-			w.Do(fillAndSum)
+			w(fillAndSum)
 		}
 		runtime.ReadMemStats(&after)
 		allocs := float64(after.Mallocs-before.Mallocs) / ops
@@ -128,14 +127,14 @@ func TestAllocationsAreAsPromised(t *testing.T) {
 }
 
 func TestArenaHandsOutDistinctBuffers(t *testing.T) {
-	s, err := New("arena", 16, 2)
+	all, err := New("arena", 16, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[*byte]int{}
 	for range 3 * arenaBuffers {
 		for i := range 2 {
-			s.Worker(i).Do(func(b []byte) uint64 {
+			all[i](func(b []byte) uint64 {
 				seen[&b[0]]++
 				if cap(b) != 16 {
 					t.Fatalf("capacity %d reaches into the next buffer", cap(b))
@@ -169,14 +168,14 @@ func TestNewRefuses(t *testing.T) {
 func BenchmarkFillAndSum(b *testing.B) {
 	for _, name := range Names() {
 		b.Run("strategy="+name, func(b *testing.B) {
-			s, err := New(name, 1024, 1)
+			all, err := New(name, 1024, 1)
 			if err != nil {
 				b.Fatal(err)
 			}
-			w := s.Worker(0)
+			w := all[0]
 			b.ReportAllocs()
 			for b.Loop() {
-				w.Do(fillAndSum)
+				w(fillAndSum)
 			}
 		})
 	}

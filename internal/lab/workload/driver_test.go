@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,19 +11,14 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// freshBuffers stands in for package strategy, which this package must not
+// testStrategy stands in for package strategy, which this package must not
 // import.
-type freshBuffers int
-
-func (s freshBuffers) Worker(int) StrategyWorker { return s }
-
-func (s freshBuffers) Do(work func([]byte) uint64) uint64 { return work(make([]byte, s)) }
-
-func testStrategy(name string, size, _ int) (Strategy, error) {
+func testStrategy(name string, size, workers int) ([]func(work func([]byte) uint64) uint64, error) {
 	if name != "plain" && name != "other" {
 		return nil, fmt.Errorf("no strategy %q", name)
 	}
-	return freshBuffers(size), nil
+	fresh := func(work func([]byte) uint64) uint64 { return work(make([]byte, size)) }
+	return slices.Repeat([]func(work func([]byte) uint64) uint64{fresh}, workers), nil
 }
 
 type given map[string]string

@@ -15,22 +15,16 @@ func init() {
 }
 
 // strategies is the comparison of seed document 000, step 6, over the
-// strategies of package strategy; an interface connects the two.
+// strategies of package strategy.
 type strategies struct {
 	Budgeted
-	workers []StrategyWorker
+	workers []func(work func([]byte) uint64) uint64
 }
 
 func newStrategies(env Env) (Task, error) {
-	t := &strategies{Budgeted: env.Budget, workers: make([]StrategyWorker, env.Params.Int("goroutines"))}
-	s, err := env.Strategy(env.Params.String("strategy"), env.Params.Bytes("size"), len(t.workers))
-	if err != nil {
-		return nil, err
-	}
-	for i := range t.workers {
-		t.workers[i] = s.Worker(i)
-	}
-	return t, nil
+	p := env.Params
+	workers, err := env.Strategy(p.String("strategy"), p.Bytes("size"), p.Int("goroutines"))
+	return &strategies{env.Budget, workers}, err
 }
 
 func (t *strategies) Workers() int { return len(t.workers) }
@@ -39,7 +33,7 @@ func (t *strategies) Loop(worker int, n int64) uint64 {
 	w := t.workers[worker]
 	var sum uint64
 	for range n {
-		sum += w.Do(fillAndSum)
+		sum += w(fillAndSum)
 	}
 	return sum
 }

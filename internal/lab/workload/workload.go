@@ -83,27 +83,14 @@ type Env struct {
 	// Join are the files to which the Command's process writes its number before it
 	// starts: those of its control group.
 	Join []string
-	// Strategy builds the named memory strategy for buffers of size bytes and the
-	// given number of workers. Package strategy provides it; an interface connects
-	// the two packages.
-	Strategy func(name string, size, workers int) (Strategy, error)
+	// Strategy returns the workers of the named memory strategy for buffers of size
+	// bytes; package strategy provides it. A worker obtains a buffer, calls work with
+	// it, gives the buffer back in the strategy's way, and returns what work
+	// returned. The buffer's contents are unspecified; work must not keep it.
+	Strategy func(name string, size, workers int) ([]func(work func([]byte) uint64) uint64, error)
 	// Beside runs a cell in another process and returns its record; a failed cell
 	// is an error. Package runner provides it.
 	Beside func(ctx context.Context, c cell.Cell) (cell.Record, error)
-}
-
-// A Strategy is one way to obtain a buffer. Worker returns the handle for
-// worker i of 0 to workers-1, for one goroutine at a time. The aliases make
-// these types those that package strategy has too.
-type Strategy = interface {
-	Worker(i int) StrategyWorker
-}
-
-// A StrategyWorker obtains a buffer of the strategy's size, calls work with it,
-// gives the buffer back in the strategy's way, and returns what work returned.
-// The buffer's contents are unspecified; work must not keep it.
-type StrategyWorker = interface {
-	Do(work func([]byte) uint64) uint64
 }
 
 // A Task is work prepared for one cell. It implements exactly one of Closed,
