@@ -141,7 +141,9 @@ func (d *Diagnosis) examine() {
 		find("GOMAXPROCS is %d but the control group allows %.3g CPUs: the collector's bursts are throttled; "+
 			"set GOMAXPROCS=%d", d.GOMAXPROCS, q, int(math.Ceil(q)))
 	}
-	d.Findings = append(d.Findings, host.Disturbances(d.Noise)...)
+	for _, w := range host.Disturbances(d.Noise) {
+		find("%s", w.Text)
+	}
 	if drift := max(d.Wall.Drift, 1/d.Wall.Drift); drift > 1+max(0.03, 2*d.Wall.Deviation) {
 		find("the second half of the runs took %.2f times as long as the first: the machine's speed drifts; trust only "+
 			"paired comparisons", d.Wall.Drift)

@@ -54,7 +54,9 @@ func (t *tuning) conclude() {
 	if a.Waiting = waits.mean(); a.Waiting > muchWaiting && a.Outcome != SetsItself {
 		contention := []string{fmt.Sprintf("contention: for %.0f %% of the time in which the program could run, it had "+
 			"to wait for a CPU; such runs count less", 100*a.Waiting)}
-		contention = append(contention, host.Disturbances(meanNoise(t.noises))...)
+		for _, w := range host.Disturbances(meanNoise(t.noises)) {
+			contention = append(contention, w.Text)
+		}
 		a.Doubts = slices.Insert(a.Doubts, 0, strings.Join(contention, "; "))
 	}
 	if gc := a.Setting.GC; gc.Percent < 0 && gc.LimitBytes == 0 {

@@ -126,3 +126,21 @@ func TestProcesses(t *testing.T) {
 }
 
 func abs(x float64) float64 { return max(x, -x) }
+
+func TestDisturbances(t *testing.T) {
+	for code, n := range map[string]cell.Noise{
+		"":                {Steal: -1, CPUPressure: -1, MemoryPressure: -1, OtherCPU: -1},
+		"steal":           {Steal: 0.03},
+		"cpu-pressure":    {CPUPressure: 0.5},
+		"memory-pressure": {MemoryPressure: 0.5},
+		"other-cpu":       {OtherCPU: 0.7},
+	} {
+		found := Disturbances(n)
+		if code == "" && len(found) == 0 {
+			continue
+		}
+		if len(found) != 1 || found[0].Code != code {
+			t.Errorf("%+v: %v, want %q", n, found, code)
+		}
+	}
+}

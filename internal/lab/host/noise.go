@@ -102,21 +102,22 @@ func (r reading) until(now reading, wall time.Duration) cell.Noise {
 
 // Disturbances says which noise makes measurements unreliable, and what to do
 // about it.
-func Disturbances(n cell.Noise) (out []string) {
+func Disturbances(n cell.Noise) (out []cell.Warning) {
 	for _, d := range []struct {
 		is   bool
+		code string
 		text string
 	}{
-		{n.Steal > 0.02, fmt.Sprintf("the hypervisor gave %.1f %% of the CPU time to other guests: compare CPU time, not "+
-			"wall time", 100*n.Steal)},
-		{n.CPUPressure > 0.10, fmt.Sprintf("tasks waited for a CPU %.0f %% of the time: stop other programs",
+		{n.Steal > 0.02, "steal", fmt.Sprintf("the hypervisor gave %.1f %% of the CPU time to other guests: compare CPU "+
+			"time, not wall time", 100*n.Steal)},
+		{n.CPUPressure > 0.10, "cpu-pressure", fmt.Sprintf("tasks waited for a CPU %.0f %% of the time: stop other programs",
 			100*n.CPUPressure)},
-		{n.MemoryPressure > 0.10, fmt.Sprintf("tasks waited for memory %.0f %% of the time: free some",
+		{n.MemoryPressure > 0.10, "memory-pressure", fmt.Sprintf("tasks waited for memory %.0f %% of the time: free some",
 			100*n.MemoryPressure)},
-		{n.OtherCPU > 0.10, fmt.Sprintf("other processes used %.2f CPUs: stop them", n.OtherCPU)},
+		{n.OtherCPU > 0.10, "other-cpu", fmt.Sprintf("other processes used %.2f CPUs: stop them", n.OtherCPU)},
 	} {
 		if d.is {
-			out = append(out, d.text)
+			out = append(out, cell.Warning{Code: d.code, Text: d.text})
 		}
 	}
 	return out

@@ -77,25 +77,6 @@ func TestTail(t *testing.T) {
 	}
 }
 
-func TestNoiseWarnings(t *testing.T) {
-	for code, n := range map[string]cell.Noise{
-		"":                {Steal: -1, CPUPressure: -1, MemoryPressure: -1, OtherCPU: -1},
-		"steal":           {Steal: 0.03},
-		"cpu-pressure":    {CPUPressure: 0.5},
-		"memory-pressure": {MemoryPressure: 0.5},
-		"other-cpu":       {OtherCPU: 0.7},
-	} {
-		rec := cell.Record{Noise: n}
-		warnNoise(&rec)
-		if code == "" && len(rec.Warnings) == 0 {
-			continue
-		}
-		if len(rec.Warnings) != 1 || rec.Warnings[0].Code != code {
-			t.Errorf("%+v: warnings %v, want %q", n, rec.Warnings, code)
-		}
-	}
-}
-
 func TestDefaultMemoryCap(t *testing.T) {
 	if n := DefaultMemoryCap(0); n != 0 {
 		t.Errorf("of unknown memory: %d, want no cap", n)

@@ -145,7 +145,7 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 		rec.Started = started
 	}
 	rec.Noise = noise
-	warnNoise(&rec)
+	rec.Warnings = append(rec.Warnings, host.Disturbances(noise)...)
 	pod.record(&rec)
 	if _, ok := host.RSSBytes(os.Getpid()); c.MemoryBytes > 0 && !ok {
 		rec.Warn("no-memory-cap", "this platform does not report the memory of a process: the cap was not enforced")

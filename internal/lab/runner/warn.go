@@ -6,32 +6,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Bounds above which a figure gets a warning.
-const (
-	maxSteal    = 0.02 // share of CPU time
-	maxPressure = 0.10 // share of time in which some task waited
-	maxOtherCPU = 0.10 // CPUs
-	fewCycles   = 5
-)
-
-// warnNoise reports what else disturbed the cell on the machine.
-func warnNoise(rec *cell.Record) {
-	n := rec.Noise
-	if n.Steal > maxSteal {
-		rec.Warn("steal", "the hypervisor gave %.1f %% of the CPU time to others: wall times are too long", 100*n.Steal)
-	}
-	if n.CPUPressure > maxPressure {
-		rec.Warn("cpu-pressure", "some task waited for a CPU %.0f %% of the time: latency includes waiting",
-			100*n.CPUPressure)
-	}
-	if n.MemoryPressure > maxPressure {
-		rec.Warn("memory-pressure", "some task waited for memory %.0f %% of the time: the machine was short of memory",
-			100*n.MemoryPressure)
-	}
-	if n.OtherCPU > maxOtherCPU {
-		rec.Warn("other-cpu", "other processes used %.2f CPUs meanwhile", n.OtherCPU)
-	}
-}
+// fewCycles is the number of cycles below which GC figures get a warning.
+const fewCycles = 5
 
 // warnCycles warns if GC figures rest on few cycles where there should be more.
 func warnCycles(rec *cell.Record) {
