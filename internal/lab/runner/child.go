@@ -56,17 +56,21 @@ func runCell(c cell.Cell, profiles profileSet, join []string) cell.Record {
 		err = errors.Join(runTask(&rec, task, profiles), task.Close())
 	}
 	if err != nil {
-		rec.Err = failure(err)
+		rec.Err = failure(c.Workload, err)
 	}
 	return rec
 }
 
-// failure returns the failure in err, or one of the workload.
-func failure(err error) *cell.Failure {
+// failure returns the failure in err, or one of the workload, which it names.
+func failure(name string, err error) *cell.Failure {
 	if f, ok := errors.AsType[*cell.Failure](err); ok {
 		return f
 	}
-	return &cell.Failure{Kind: cell.FailWorkload, Message: err.Error()}
+	text := err.Error()
+	if !strings.HasPrefix(text, "workload: ") && !strings.HasPrefix(text, "runner: ") {
+		text = "workload: " + name + ": " + text
+	}
+	return &cell.Failure{Kind: cell.FailWorkload, Message: text}
 }
 
 // goVersion splits a Go version such as "go1.26.8-X:nogreenteagc" into version

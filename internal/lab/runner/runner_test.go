@@ -38,7 +38,7 @@ func TestFailures(t *testing.T) {
 		"exit":             {testCell("test-exit"), cell.FailCrash, "status 3"},
 		"garbage":          {testCell("test-garbage"), cell.FailCrash, "not a record"},
 		"flood":            {testCell("test-flood"), cell.FailCrash, "exceeds"},
-		"workload error":   {testCell("test-error"), cell.FailWorkload, "ticks.csv:3:7"},
+		"workload error":   {testCell("test-error"), cell.FailWorkload, "workload: test-error: ticks.csv:3:7"},
 		"unknown workload": {testCell("test-clsed"), cell.FailWorkload, "did you mean"},
 		"unknown param":    {unknown, cell.FailWorkload, `did you mean "ops"`},
 		"no command":       {noCommand, cell.FailWorkload, "after --"},

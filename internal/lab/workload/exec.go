@@ -76,12 +76,12 @@ func (p *program) Run(ctx context.Context, rec *cell.Record) error {
 	defer runtime.UnlockOSThread()
 	s, err := startProgram(ctx, p.command, p.gc, p.join)
 	if err != nil {
-		return fmt.Errorf("workload: exec: %w", err)
+		return err
 	}
 	defer s.close()
 	waitErr := s.cmd.Wait()
 	if err := s.finish(rec); err != nil {
-		return fmt.Errorf("workload: exec: %w", err)
+		return err
 	}
 	return s.failed(rec, exitFailure(rec, s.cmd.ProcessState, waitErr))
 }
@@ -254,7 +254,7 @@ func exitFailure(rec *cell.Record, state *os.ProcessState, err error) error {
 	case err == nil:
 		return nil
 	case !errors.As(err, &exit):
-		return fmt.Errorf("workload: exec: %w", err)
+		return err
 	case state.ExitCode() < 0:
 		return &cell.Failure{Kind: cell.FailKilled, Message: "a signal ended the program: " + state.String()}
 	}

@@ -107,7 +107,7 @@ func newHTTP(env Env) (Task, error) {
 	}
 	if p.String("answer") == "file" {
 		if t.file, err = replyFile(p.Bytes("reply")); err != nil {
-			return nil, errors.Join(err, closeController("http", t.ctl), l.Close())
+			return nil, errors.Join(err, closeController(t.ctl), l.Close())
 		}
 	}
 	server := t.http11
@@ -130,7 +130,7 @@ func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
 	}
 	rec, err := t.beside(ctx, load)
 	if err != nil {
-		return Driving{}, fmt.Errorf("workload: http: %w", err)
+		return Driving{}, err
 	}
 	d := Driving{
 		Due: int64(rec.Metrics[cell.Scheduled]), Done: int64(rec.Metrics[cell.Done]),
@@ -147,7 +147,7 @@ func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
 	}
 	for name, h := range map[string]*latency.Histogram{cell.HistResponse: d.Response, cell.HistService: d.Service} {
 		if err := h.UnmarshalBinary(rec.Latency[name]); err != nil {
-			return Driving{}, fmt.Errorf("workload: http: the load's %s: %w", name, err)
+			return Driving{}, fmt.Errorf("the load's %s: %w", name, err)
 		}
 	}
 	return d, nil
@@ -184,8 +184,5 @@ func (t *httpServer) Close() error {
 	if t.file != "" {
 		err = errors.Join(err, os.RemoveAll(filepath.Dir(t.file)))
 	}
-	if err != nil {
-		err = fmt.Errorf("workload: http: %w", err)
-	}
-	return errors.Join(err, closeController("http", t.ctl))
+	return errors.Join(err, closeController(t.ctl))
 }

@@ -57,7 +57,7 @@ func (t *httpLoad) Drive(ctx context.Context) (Driving, error) {
 	r, err := load.Run(ctx, t.Config)
 	t.result = r
 	if err == nil && r.Failed > 0 {
-		err = fmt.Errorf("workload: httpload: %d of %d requests failed, the first by: %w", r.Failed, r.Due, r.FirstErr)
+		err = fmt.Errorf("%d of %d requests failed, the first by: %w", r.Failed, r.Due, r.FirstErr)
 	}
 	return driving(r), err
 }

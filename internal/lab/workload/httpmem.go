@@ -277,8 +277,7 @@ func (t *httpMem) Close() error {
 	}
 	t.requests.Close()
 	if s := t.requests.Stats(); s.Requests != 0 || s.InUse != 0 {
-		return fmt.Errorf("workload: httpmem: %d requests and %d blocks are in use after Close; this is a bug", s.Requests,
-			s.InUse)
+		return fmt.Errorf("%d requests and %d blocks are in use after Close; this is a bug", s.Requests, s.InUse)
 	}
 	return nil
 }

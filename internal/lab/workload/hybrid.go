@@ -96,7 +96,7 @@ func newHybrid(env Env) (Task, error) {
 	}
 	if p.String("on") == "loop" {
 		if h.loop, err = startHybridLoop(h); err != nil {
-			return nil, errors.Join(err, closeController("hybrid", h.ctl))
+			return nil, errors.Join(err, closeController(h.ctl))
 		}
 	}
 	return h, nil
@@ -172,7 +172,7 @@ func (h *hybrid) Close() error {
 		h.section.End()
 		h.open = false
 	}
-	return errors.Join(h.loop.close(), closeController("hybrid", h.ctl))
+	return errors.Join(h.loop.close(), closeController(h.ctl))
 }
 
 // noController is the level of --controller that starts none.
@@ -214,14 +214,11 @@ func startController(p Params, shed func(gcctl.Shed)) (*gcctl.Controller, error)
 		OnShed: shed})
 }
 
-func closeController(workload string, c *gcctl.Controller) error {
+func closeController(c *gcctl.Controller) error {
 	if c == nil {
 		return nil
 	}
-	if err := c.Close(); err != nil {
-		return fmt.Errorf("workload: %s: %w", workload, err)
-	}
-	return nil
+	return c.Close()
 }
 
 // reportController records the controller's counts as of its latest check of

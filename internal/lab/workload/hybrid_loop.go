@@ -66,7 +66,7 @@ func (t *hybridLoop) close() error {
 		return nil
 	}
 	if err := t.loop.Shutdown(context.Background()); err != nil {
-		return fmt.Errorf("workload: hybrid: %w", err)
+		return err
 	}
 	return <-t.end
 }

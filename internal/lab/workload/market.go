@@ -2,7 +2,6 @@ package workload
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -168,9 +167,9 @@ func (m *market) Next() (due time.Duration, ok bool, err error) {
 	if err := m.read(&m.next); err != nil {
 		m.ended = true
 		if err == io.EOF {
-			return 0, false, nil
+			err = nil
 		}
-		return 0, false, fmt.Errorf("workload: market: %w", err)
+		return 0, false, err
 	}
 	if m.recorded {
 		due = m.recordedDue(m.next.TimeNs)
@@ -244,14 +243,12 @@ func (m *market) Report(rec *cell.Record) {
 }
 
 func (m *market) Close() error {
-	err := closeController("market", m.ctl)
+	err := closeController(m.ctl)
 	if m.monitor != nil {
 		err = errors.Join(err, m.monitor.Close())
 	}
 	if m.input != nil {
-		if e := m.input.Close(); e != nil {
-			err = errors.Join(err, fmt.Errorf("workload: market: %w", e))
-		}
+		err = errors.Join(err, m.input.Close())
 	}
 	return err
 }

@@ -199,7 +199,7 @@ func TestMarketReportsBadInput(t *testing.T) {
 	file := writeFile(t, "bad.csv", []byte(lines))
 	m := build(t, "market", given{"input": file}, 1).(*market)
 	_, dues, err := driveOpen(m)
-	if len(dues) != 1 || err == nil || !strings.HasPrefix(err.Error(), "workload: market: tick: read: ") ||
+	if len(dues) != 1 || err == nil || !strings.HasPrefix(err.Error(), "tick: read: ") ||
 		!strings.Contains(err.Error(), `bad.csv:3:5: price "cheap", want`) {
 		t.Errorf("%d ticks, %v", len(dues), err)
 	}

@@ -132,12 +132,12 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if t.answers(ctx) == nil {
-		return fmt.Errorf("workload: serve: %s answers before the server is started: stop what listens there, or choose "+
-			"another port", t.readyText())
+		return fmt.Errorf("%s answers before the server is started: stop what listens there, or choose another port",
+			t.readyText())
 	}
 	s, err := startProgram(ctx, t.command, t.gc, t.join)
 	if err != nil {
-		return fmt.Errorf("workload: serve: %w", err)
+		return err
 	}
 	defer s.close()
 	ended := make(chan struct{})
@@ -157,25 +157,17 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 	}
 	byItself := t.stop(rec, s.cmd.Process, ended)
 	if err := s.finish(rec); err != nil {
-		return fmt.Errorf("workload: serve: %w", err)
+		return err
 	}
 	rec.Set(cell.ExitStatus, float64(s.cmd.ProcessState.ExitCode()))
 	if byItself {
 		return s.failed(rec, &cell.Failure{Kind: cell.FailExit,
 			Message: "the server ended before it was told to: " + s.cmd.ProcessState.String()})
 	}
-	if loadErr != nil {
-		return s.failed(rec, fmt.Errorf("workload: serve: %w", loadErr))
-	}
-	return nil
+	return s.failed(rec, loadErr)
 }
 
-func (t *served) readyText() string {
-	if r := t.p.String("ready"); r != "" {
-		return r
-	}
-	return t.target.String()
-}
+func (t *served) readyText() string { return cmp.Or(t.p.String("ready"), t.target.String()) }
 
 // answers returns nil once the server answers: HTTP with a status below 500, or
 // a connection.

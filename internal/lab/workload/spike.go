@@ -179,7 +179,7 @@ func peakBetween(line cell.Timeline, from, to time.Duration) (peak int64) {
 
 func (t *spike) Close() error {
 	t.watch.close()
-	return closeController("spike", t.ctl)
+	return closeController(t.ctl)
 }
 
 // A TreeStore keeps trees up to a bound: a live heap of TreeBytes per tree, in

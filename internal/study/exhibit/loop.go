@@ -349,11 +349,11 @@ func (l *loop) Report(rec *cell.Record) {
 // Close ends the loop and checks the counts.
 func (l *loop) Close() error {
 	if err := l.in.Close(); err != nil {
-		return fmt.Errorf("workload: loop: %w", err)
+		return err
 	}
 	for _, p := range l.producers {
 		if p.ran != p.given || p.wrong > 0 {
-			return fmt.Errorf("workload: loop: producer %d: %d of %d tasks ran, %d of them out of turn: "+
+			return fmt.Errorf("producer %d: %d of %d tasks ran, %d of them out of turn: "+
 				"the ingress lost or reordered some", p.number, p.ran, p.given, p.wrong)
 		}
 	}

@@ -109,7 +109,7 @@ func pipelined(count int, keepReader bool) (answered int, err error) {
 	}
 	server.Close()
 	if err := <-sent; err != nil && !errors.Is(err, io.ErrClosedPipe) {
-		return answered, fmt.Errorf("workload: shockwave-trials: send: %w", err)
+		return answered, fmt.Errorf("send: %w", err)
 	}
 	return answered, nil
 }

@@ -69,7 +69,7 @@ func newTrial(env workload.Env) (workload.Task, error) {
 	return whole(func(rec *cell.Record) error {
 		hits, err := kind(n, rec)
 		if err != nil {
-			return fmt.Errorf("workload: trial: %w", err)
+			return err
 		}
 		rec.Set("/trial/hits:trials", float64(hits))
 		rec.Set("/trial/count:trials", float64(n))
