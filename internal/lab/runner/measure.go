@@ -80,7 +80,7 @@ type snapshot struct {
 }
 
 func takeSnapshot() *snapshot {
-	names := []string{pausesMetric, schedMetric, cyclesMetric, forcedMetric, liveMetric, heapMetric, goalMetric, sysMetric}
+	names := []string{pausesMetric, schedMetric, cyclesMetric, forcedMetric, liveMetric, heapMetric}
 	names = slices.AppendSeq(names, maps.Keys(cpuMetrics))
 	samples := make([]metrics.Sample, len(names))
 	for i, name := range names {
@@ -102,15 +102,12 @@ func takeSnapshot() *snapshot {
 	return s
 }
 
-// number returns a scalar metric. ok is false if this version of Go lacks it.
-func (s *snapshot) number(name string) (v float64, ok bool) {
-	switch v := s.values[name]; v.Kind() {
-	case metrics.KindUint64:
-		return float64(v.Uint64()), true
-	case metrics.KindFloat64:
-		return v.Float64(), true
+// number returns a scalar metric.
+func (s *snapshot) number(name string) float64 {
+	if v := s.values[name]; v.Kind() == metrics.KindUint64 {
+		return float64(v.Uint64())
 	}
-	return 0, false
+	return s.values[name].Float64()
 }
 
 // figures records the changes between s and after.
@@ -128,12 +125,9 @@ func (s *snapshot) figures(rec *cell.Record, after *snapshot) {
 		rec.Set(cell.MajorFaults, used.MajorFaults)
 	}
 	diff := func(name, metric string) float64 {
-		now, ok1 := after.number(name)
-		then, ok2 := s.number(name)
-		if ok1 && ok2 {
-			rec.Set(metric, max(now-then, 0))
-		}
-		return now - then
+		n := max(after.number(name)-s.number(name), 0)
+		rec.Set(metric, n)
+		return n
 	}
 	cycles := diff(cyclesMetric, cell.GCCycles)
 	diff(forcedMetric, cell.GCForced)
@@ -143,12 +137,8 @@ func (s *snapshot) figures(rec *cell.Record, after *snapshot) {
 	if total > 0 {
 		rec.Set(cell.GCCPUShare, min(rec.Metrics[cell.GCCPUTotal]/total, 1))
 	}
-	if live, ok := after.number(liveMetric); ok {
-		rec.Set(cell.HeapLive, live)
-	}
-	if heap, ok := after.number(heapMetric); ok {
-		rec.Set(cell.HeapEnd, heap)
-	}
+	rec.Set(cell.HeapLive, after.number(liveMetric))
+	rec.Set(cell.HeapEnd, after.number(heapMetric))
 	// The runtime keeps the sum of all pauses separately from its ring of the
 	// latest 256: it is exact, while the histogram has only buckets.
 	rec.Set(cell.GCPauseTotal, (after.paused - s.paused).Seconds())
@@ -157,9 +147,7 @@ func (s *snapshot) figures(rec *cell.Record, after *snapshot) {
 	}
 	rec.Buckets = map[string]cell.Buckets{}
 	for metric, name := range map[string]string{pausesMetric: cell.HistPause, schedMetric: cell.HistSched} {
-		if after.values[metric].Kind() == metrics.KindFloat64Histogram {
-			rec.Buckets[name] = sparse(s.values[metric].Float64Histogram(), after.values[metric].Float64Histogram())
-		}
+		rec.Buckets[name] = sparse(s.values[metric].Float64Histogram(), after.values[metric].Float64Histogram())
 	}
 	if upper := rec.Buckets[cell.HistPause].Upper; len(upper) > 0 {
 		rec.Set(cell.GCPauseMax, upper[len(upper)-1])

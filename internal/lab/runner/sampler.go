@@ -79,9 +79,7 @@ func (s *sampler) sample() {
 	metrics.Read(s.values[:])
 	var v [len(s.values)]int64
 	for i := range s.values {
-		if s.values[i].Value.Kind() == metrics.KindUint64 {
-			v[i] = int64(min(s.values[i].Value.Uint64(), 1<<62))
-		}
+		v[i] = int64(min(s.values[i].Value.Uint64(), 1<<62))
 	}
 	heap, goal, sys, cycles := v[0], v[1], v[2], v[3]
 	if goal >= cell.NoGoal {

@@ -104,13 +104,10 @@ func (t *workers) Report(rec *cell.Record) {
 	rec.Set("/workers/created:goroutines", float64(ReadMetric("/sched/goroutines-created:goroutines")-t.created))
 }
 
-// ReadMetric reads a count of package runtime/metrics; 0 if this Go does not have it.
+// ReadMetric reads a count of package runtime/metrics.
 func ReadMetric(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
-	if sample[0].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
 	return sample[0].Value.Uint64()
 }
 
