@@ -1,11 +1,10 @@
-// Package host describes the machine: [Fingerprint] identifies it, and a
-// [Meter] reports what else happened on it during a measurement.
+// Package host describes the machine: [Fingerprint] identifies it, and [Start]
+// begins to measure what else happens on it.
 //
 // Everything comes from /proc, /sys and the cgroup file systems, versions 1 and
 // 2, without a library or privileges. On platforms without these files the
 // fields stay empty, or -1 in a [cell.Noise]: unknown is never reported as
-// none. Several goroutines may call the functions at once; a Meter belongs to
-// one.
+// none. Several goroutines may call the functions at once.
 package host
 
 import (

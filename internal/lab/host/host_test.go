@@ -90,7 +90,7 @@ func TestNoise(t *testing.T) {
 		}
 	}
 	root = here
-	if got := Start().Stop(); got.Steal > 1 || got.CPUPressure > 1 {
+	if got := Start()(); got.Steal > 1 || got.CPUPressure > 1 {
 		t.Errorf("this machine: %+v", got)
 	}
 }

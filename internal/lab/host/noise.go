@@ -10,22 +10,13 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Meter measures what else happens on the machine between Start and Stop. It
-// belongs to one goroutine and must not be copied.
-type Meter struct {
-	began  time.Time
-	before reading
-}
-
-// Start begins to measure. Run one cell between Start and Stop, and wait for
-// its process before Stop: the CPU time of all children waited for counts as
-// the cell's.
-func Start() *Meter { return &Meter{began: time.Now(), before: read()} }
-
-// Stop returns what happened since Start. Figures that the platform does not
-// provide are -1.
-func (m *Meter) Stop() cell.Noise {
-	return m.before.until(read(), time.Since(m.began))
+// Start begins to measure what else happens on the machine; stop returns that.
+// Figures that the platform does not provide are -1. Run one cell in between,
+// and wait for its process before stop: the CPU time of all children waited for
+// counts as the cell's.
+func Start() (stop func() cell.Noise) {
+	began, before := time.Now(), read()
+	return func() cell.Noise { return before.until(read(), time.Since(began)) }
 }
 
 // userHz is the unit of the times in /proc/stat: USER_HZ is 100 on every

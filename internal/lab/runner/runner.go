@@ -134,9 +134,9 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	}
 	defer pod.remove()
 	started := time.Now()
-	meter := host.Start()
+	stop := host.Start()
 	end, err := r.supervise(ctx, exe, c, dir, pod.join())
-	noise := meter.Stop()
+	noise := stop()
 	if err != nil {
 		return cell.Record{}, nil, fmt.Errorf("runner: run cell %d: %w", c.Index, err)
 	}

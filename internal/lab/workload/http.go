@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,35 +18,22 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// A serverLevel is a level of --server that uses http11.
-type serverLevel struct {
-	name   string
-	memory http11.Memory
-}
-
-// serverLevels are the memory modes of http11, on the heap and off it.
-var serverLevels = func() (all []serverLevel) {
-	for _, mode := range http11.MemoryModes() {
-		all = append(all, serverLevel{mode.String(), http11.Memory{Mode: mode}})
-		if mode.Info().OffHeap {
-			all = append(all, serverLevel{mode.String() + "-offheap", http11.Memory{Mode: mode, OffHeap: true}})
-		}
-	}
-	return all
-}()
-
-// httpMemory returns the request memory for a level of --server.
+// httpMemory returns the request memory for a level of --server: a memory mode of
+// http11, on the heap or off it.
 func httpMemory(server string) http11.Memory {
-	i := slices.IndexFunc(serverLevels, func(l serverLevel) bool { return l.name == server })
-	return serverLevels[i].memory // the parameter's check ensures that i is valid
+	name, offHeap := strings.CutSuffix(server, offHeapSuffix)
+	mode, _ := http11.ParseMemoryMode(name) // the parameter's check ensures that it is one
+	return http11.Memory{Mode: mode, OffHeap: offHeap}
 }
+
+const offHeapSuffix = "-offheap"
 
 const netHTTP = "nethttp"
 
 func init() {
-	var servers []string
-	for _, l := range serverLevels {
-		servers = append(servers, l.name)
+	servers, offHeap := memoryModes()
+	for _, name := range offHeap {
+		servers = append(servers, name+offHeapSuffix)
 	}
 	own := []Param{
 		Choice("server", http11.Pooled.String(), "http11 with that request memory: "+strings.Join(servers, ", ")+"; or "+
