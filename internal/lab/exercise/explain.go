@@ -1,7 +1,7 @@
 package exercise
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -52,10 +52,7 @@ func Explain(number int) *Explanation {
 }
 
 var explanations = sync.OnceValue(func() []*Explanation {
-	all, err := readWords(words)
-	if err != nil {
-		panic("exercise: " + err.Error()) // it is embedded
-	}
+	all := readWords()
 	src := parseSource()
 	for i, e := range all {
 		shown := map[ast.Node]bool{}
@@ -65,39 +62,28 @@ var explanations = sync.OnceValue(func() []*Explanation {
 	return all
 })
 
+// words are the texts of All in order: a line with name and difficulty, then the
+// trade-off and when not, whose further lines are indented.
+//
 //go:embed words.txt
 var words string
 
-// readWords reads the texts of All in order: a line with name and difficulty,
-// then two fields, whose further lines are indented.
-func readWords(text string) ([]*Explanation, error) {
-	var all []*Explanation
-	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
-		head, rest, _ := strings.Cut(strings.ReplaceAll(block, "\n  ", " "), "\n")
-		e := &Explanation{Number: len(all) + 1}
-		if _, err := fmt.Sscanf(head, "%s %d", &e.Name, &e.Difficulty); err != nil {
-			return nil, fmt.Errorf("%q: %w", head, err)
-		}
-		tradeOff, whenNot, _ := strings.Cut(rest, "\n")
-		var ok, alsoOK bool
-		e.TradeOff, ok = strings.CutPrefix(tradeOff, "trade-off: ")
-		e.WhenNot, alsoOK = strings.CutPrefix(whenNot, "when not: ")
-		if !ok || !alsoOK || strings.Contains(e.WhenNot, "\n") || e.Difficulty < 1 || e.Difficulty > 5 {
-			return nil, fmt.Errorf("%s: want a difficulty of 1 to 5, trade-off and when not", e.Name)
-		}
-		if len(all) == len(All) || All[len(all)].Name != e.Name {
-			return nil, fmt.Errorf("%s is not exercise %d", e.Name, e.Number)
-		}
+func readWords() (all []*Explanation) {
+	for block := range strings.SplitSeq(strings.TrimSpace(words), "\n\n") {
+		lines := strings.Split(strings.ReplaceAll(block, "\n  ", " "), "\n")
+		e := &Explanation{Number: len(all) + 1, TradeOff: strings.TrimPrefix(lines[1], "trade-off: "),
+			WhenNot: strings.TrimPrefix(lines[2], "when not: ")}
+		fmt.Sscan(lines[0], &e.Name, &e.Difficulty)
 		all = append(all, e)
 	}
-	if len(all) < len(All) {
-		return nil, fmt.Errorf("%d of %d exercises have a text", len(all), len(All))
-	}
-	return all, nil
+	return all
 }
 
-//go:embed object.go text.go
-var files embed.FS
+//go:embed text.go
+var textSource string
+
+//go:embed object.go
+var objectSource string
 
 // A source is the parsed code of the exercises.
 type source struct {
@@ -108,12 +94,8 @@ type source struct {
 
 func parseSource() *source {
 	s := &source{fset: token.NewFileSet(), named: map[string][]ast.Node{}}
-	for _, name := range []string{"text.go", "object.go"} {
-		text, err := files.ReadFile(name)
-		if err != nil {
-			panic("exercise: " + err.Error()) // it is embedded
-		}
-		file, err := parser.ParseFile(s.fset, name, text, parser.SkipObjectResolution)
+	for _, text := range []string{textSource, objectSource} {
+		file, err := parser.ParseFile(s.fset, "", text, parser.SkipObjectResolution)
 		if err != nil {
 			panic("exercise: " + err.Error()) // it compiles
 		}

@@ -4,13 +4,24 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"regexp"
 	"strings"
 	"testing"
 )
 
+var form = regexp.MustCompile(`^\w+ [1-5]\ntrade-off: .+(\n  .+)*\nwhen not: .+(\n  .+)*$`)
+
 // TestExplanations holds that each exercise has its texts, and code before and
 // after that parses.
 func TestExplanations(t *testing.T) {
+	for i, block := range strings.Split(strings.TrimSpace(words), "\n\n") {
+		if !form.MatchString(block) {
+			t.Errorf("%q: want a name and difficulty, the trade-off, and when not", block)
+		}
+		if i >= len(All) {
+			t.Fatalf("more texts than the %d exercises", len(All))
+		}
+	}
 	for i := range All {
 		e := Explain(i + 1)
 		if e.Number != i+1 || e.Name != All[i].Name || strings.Count(e.Stars(), "★") != e.Difficulty {
@@ -47,15 +58,4 @@ func ExampleExplain() {
 	// 	sinkString = s
 	// 	return in.turn ^ uint64(len(s))
 	// }
-}
-
-func TestReadWordsRefuses(t *testing.T) {
-	for _, text := range []string{
-		"sprintf", "sprintf 6\ntrade-off: a\nwhen not: b", "sprintf 1\nwhen not: b", "sprintf 1\ntrade-off: a\nwhen not: b\nmore",
-		"sprintf 1\ntrade-off: a\nwhen not: b",
-	} {
-		if _, err := readWords(text); err == nil {
-			t.Errorf("readWords(%q): want an error", text)
-		}
-	}
 }
