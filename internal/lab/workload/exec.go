@@ -54,17 +54,13 @@ func (c *counted) Write(b []byte) (int, error) {
 // processes that print to the program's standard error, rounded by the runtime
 // to two or three digits and whole MiB. A cycle interrupted by the exit prints
 // no line.
-type program struct {
-	command []string
-	gc      cell.GC
-	join    []string
-}
+type program struct{ env Env }
 
 func newProgram(env Env) (Task, error) {
 	if len(env.Command) == 0 {
 		return nil, errors.New(`no command: put it after --, as in "exec -- go vet ./..."`)
 	}
-	return &program{command: env.Command, gc: env.GC, join: env.Join}, nil
+	return &program{env}, nil
 }
 
 func (p *program) Close() error { return nil }
@@ -74,7 +70,7 @@ func (p *program) Run(ctx context.Context, rec *cell.Record) error {
 	// The kernel kills the program when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s, err := startProgram(ctx, p.command, p.gc, p.join)
+	s, err := startProgram(ctx, p.env)
 	if err != nil {
 		return err
 	}
@@ -106,16 +102,17 @@ type started struct {
 // first argument, and becomes the program. The shell costs about a millisecond.
 const joinScript = `n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit 126; shift; n=$((n-1)); done; exec "$@"`
 
-// startProgram starts the program in the control group of the given files. The
+// startProgram starts the command in the control group that it is to join. The
 // calling goroutine must stay locked to its thread until the program has ended.
-func startProgram(ctx context.Context, command []string, gc cell.GC, join []string) (*started, error) {
+func startProgram(ctx context.Context, env Env) (*started, error) {
+	command, join := env.Command, env.Join
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	tools := plainTools(cmd.Path)
 	if len(join) > 0 && cmd.Err == nil {
 		args := append([]string{"-c", joinScript, "sh", strconv.Itoa(len(join))}, join...)
 		cmd = exec.CommandContext(ctx, "sh", append(append(args, cmd.Path), command[1:]...)...)
 	}
-	cmd.Env = append(programEnv(os.Environ(), gc), tools...) // the last of a name counts
+	cmd.Env = append(programEnv(os.Environ(), env.GC), tools...) // the last of a name counts
 	cmd.SysProcAttr = programAttr()
 	if cmd.Err != nil {
 		return nil, fmt.Errorf("%w: give a command that is in PATH, or its path", cmd.Err)

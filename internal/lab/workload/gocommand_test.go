@@ -35,7 +35,7 @@ func TestBuildsStayClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	build := []string{"go", "build", "-C", dir, "./..."}
-	task := &program{command: build, gc: gc}
+	task := &program{Env{Command: build, GC: gc}}
 	var rec cell.Record
 	if err := task.Run(context.Background(), &rec); err != nil || rec.Err != nil {
 		t.Fatal(err, rec.Err)

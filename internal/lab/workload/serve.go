@@ -96,11 +96,8 @@ func checkReady(s string) error {
 // from this process or from a command of its own, with the default collector
 // settings. Latency is that of the built-in load.
 type served struct {
-	command []string
-	gc      cell.GC
-	join    []string
-	p       Params
-	target  *url.URL
+	env    Env
+	target *url.URL
 }
 
 func newServed(env Env) (Task, error) {
@@ -111,7 +108,7 @@ func newServed(env Env) (Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &served{command: env.Command, gc: env.GC, join: env.Join, p: env.Params, target: target}, nil
+	return &served{env, target}, nil
 }
 
 func (t *served) Close() error { return nil }
@@ -135,7 +132,7 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 		return fmt.Errorf("%s answers before the server is started: stop what listens there, or choose another port",
 			t.readyText())
 	}
-	s, err := startProgram(ctx, t.command, t.gc, t.join)
+	s, err := startProgram(ctx, t.env)
 	if err != nil {
 		return err
 	}
@@ -167,7 +164,7 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 	return s.failed(rec, loadErr)
 }
 
-func (t *served) readyText() string { return cmp.Or(t.p.String("ready"), t.target.String()) }
+func (t *served) readyText() string { return cmp.Or(t.env.Params.String("ready"), t.target.String()) }
 
 // answers returns nil once the server answers: HTTP with a status below 500, or
 // a connection.
@@ -199,7 +196,7 @@ func (t *served) answers(ctx context.Context) error {
 
 // await polls until the server is ready or has ended.
 func (t *served) await(ctx context.Context, ended <-chan struct{}) error {
-	within := t.p.Duration("ready-within")
+	within := t.env.Params.Duration("ready-within")
 	deadline := time.Now().Add(within)
 	for {
 		err := t.answers(ctx)
@@ -230,12 +227,12 @@ func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct
 		case <-ctx.Done():
 		}
 	}()
-	if command := t.p.String("load"); command != "" {
+	if command := t.env.Params.String("load"); command != "" {
 		return t.loadCommand(ctx, rec, command)
 	}
-	rates := strings.Split(t.p.String("rate"), ":")
-	c := load.Config{Address: t.address(), Path: t.target.RequestURI(), BodyBytes: t.p.Bytes("body"),
-		Connections: t.p.Int("connections")}
+	rates := strings.Split(t.env.Params.String("rate"), ":")
+	c := load.Config{Address: t.address(), Path: t.target.RequestURI(), BodyBytes: t.env.Params.Bytes("body"),
+		Connections: t.env.Params.Int("connections")}
 	var sum load.Result
 	for i, text := range rates {
 		rate, err := strconv.ParseFloat(text, 64)
@@ -246,7 +243,7 @@ func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct
 		if err := t.warmUp(ctx, rec, c, i == 0); err != nil {
 			return err
 		}
-		c.Duration = t.p.Duration("for")
+		c.Duration = t.env.Params.Duration("for")
 		r, err := load.Run(ctx, c)
 		if err != nil {
 			return err
@@ -280,8 +277,8 @@ const (
 // median response time no longer changes. The later rates of a sequence also take
 // at least two windows.
 func (t *served) warmUp(ctx context.Context, rec *cell.Record, c load.Config, first bool) error {
-	if t.p.String("warmup") != "auto" {
-		if c.Duration = t.p.Duration("warmup"); c.Duration == 0 || !first {
+	if t.env.Params.String("warmup") != "auto" {
+		if c.Duration = t.env.Params.Duration("warmup"); c.Duration == 0 || !first {
 			return nil
 		}
 		_, err := load.Run(ctx, c)
@@ -365,7 +362,7 @@ func (t *served) stop(rec *cell.Record, p *os.Process, ended <-chan struct{}) (b
 	if p.Signal(syscall.SIGTERM) != nil { // a platform without SIGTERM
 		p.Kill()
 	}
-	within := t.p.Duration("stop-within")
+	within := t.env.Params.Duration("stop-within")
 	select {
 	case <-ended:
 	case <-time.After(within):
