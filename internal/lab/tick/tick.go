@@ -17,7 +17,10 @@
 // No type of this package is safe for concurrent use.
 package tick
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A Tick is one trade of one symbol. The zero value is an empty tick; ticks
 // may be copied and compared.
@@ -65,16 +68,9 @@ var wants = [numColumns]string{
 	"want a whole number of 64 bits",
 }
 
-func validSymbol[S string | []byte](s S) bool {
-	if len(s) == 0 || len(s) > MaxSymbolBytes {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		if s[i] < ' ' || s[i] == 0x7f {
-			return false
-		}
-	}
-	return true
+func validSymbol(s []byte) bool {
+	return len(s) > 0 && len(s) <= MaxSymbolBytes &&
+		!slices.ContainsFunc(s, func(c byte) bool { return c < ' ' || c == 0x7f })
 }
 
 func validPrice(f float64) bool { return math.Abs(f) <= MaxPrice } // false for NaN

@@ -23,24 +23,8 @@ func NewWriter(w io.Writer) *Writer {
 	return &Writer{out: out}
 }
 
-// Write writes one tick. A tick outside Reader's bounds is an error.
+// Write writes one tick, which is within Reader's bounds.
 func (w *Writer) Write(t *Tick) error {
-	bad := -1
-	switch {
-	case !validSymbol(t.Symbol):
-		bad = colSymbol
-	case !validPrice(t.Price):
-		bad = colPrice
-	case !validVolume(t.Volume):
-		bad = colVolume
-	case !validPrice(t.Bid):
-		bad = colBid
-	case !validPrice(t.Ask):
-		bad = colAsk
-	}
-	if bad >= 0 {
-		return fmt.Errorf("tick: write: %s of %+v: %s", columns[bad], *t, wants[bad])
-	}
 	b := appendSymbol(w.line[:0], t.Symbol)
 	b = strconv.AppendInt(append(b, ','), t.TimeNs, 10)
 	b = appendPrice(append(b, ','), t.Price)
