@@ -186,6 +186,15 @@ func TestWorkloadsRefuse(t *testing.T) {
 	}
 }
 
+// TestDefaultsAreValid: every default passes its own check.
+func TestDefaultsAreValid(t *testing.T) {
+	for _, w := range All() {
+		if _, err := w.Resolve(nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestResolveNamesTheFirst holds that of several unknown parameters the error
 // always names the same.
 func TestResolveNamesTheFirst(t *testing.T) {

@@ -178,18 +178,10 @@ type Reporter interface {
 var registry = map[string]*Workload{}
 
 // Register adds a workload; init functions call it. It panics if the name is
-// taken or a default fails its own check.
+// taken.
 func Register(w *Workload) {
 	if registry[w.Name] != nil {
 		panic("workload: Register: " + w.Name + " is registered twice")
-	}
-	for _, p := range w.Params {
-		if p.Check == nil {
-			continue
-		}
-		if err := p.Check(p.Default); err != nil {
-			panic(fmt.Sprintf("workload: Register: %s: default of %s: %v", w.Name, p.Name, err))
-		}
 	}
 	w.New = w.build(w.New)
 	registry[w.Name] = w

@@ -65,3 +65,12 @@ func perOperation(task workload.Closed, ops int64) (allocs, bytes float64) {
 	runtime.ReadMemStats(&after)
 	return float64(after.Mallocs-before.Mallocs) / float64(ops), float64(after.TotalAlloc-before.TotalAlloc) / float64(ops)
 }
+
+// TestDefaultsAreValid: every default passes its own check.
+func TestDefaultsAreValid(t *testing.T) {
+	for _, w := range workload.All() {
+		if _, err := w.Resolve(nil); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,7 +1,5 @@
 package ingress
 
-import "fmt"
-
 const ablation = "ablation"
 
 // The switches of the ablation. With all off it is the document's Main, except
@@ -20,13 +18,6 @@ func init() {
 }
 
 func newAblation(c Config) (Loop, error) {
-	for name := range c.Switches {
-		switch name {
-		case switchArena, switchLockFree, switchClearing, switchPadding, switchBatching:
-		default:
-			return nil, fmt.Errorf("no switch %q; there are: arena, lockfree, clearing, padding, batching", name)
-		}
-	}
 	s := c.Switches
 	var q fifo[Task]
 	if s[switchArena] {

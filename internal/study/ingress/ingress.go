@@ -43,7 +43,7 @@ type Loop interface {
 
 // Config says how to build a strategy.
 type Config struct {
-	Producers int
+	Producers int // 1 or more
 	// Switches are those of the strategy ablation, by name; a missing one is off.
 	// No other strategy has switches.
 	Switches map[string]bool
@@ -70,12 +70,6 @@ func New(name string, config Config) (Loop, error) {
 	if build == nil {
 		return nil, fmt.Errorf("ingress: New: unknown strategy %q; there are: %s", name,
 			strings.Join(slices.Sorted(maps.Keys(registry)), ", "))
-	}
-	if config.Producers < 1 {
-		return nil, fmt.Errorf("ingress: New: %s: %d producers; want 1 or more", name, config.Producers)
-	}
-	if len(config.Switches) > 0 && name != ablation {
-		return nil, fmt.Errorf("ingress: New: %s has no switches; give them to %s only", name, ablation)
 	}
 	l, err := build(config)
 	if err != nil {
