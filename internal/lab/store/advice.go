@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -59,7 +58,7 @@ func (s *Store) SaveAdvice(a Advice) (id int64, err error) {
 // if there is none.
 func (s *Store) Advice() (Advice, error) {
 	none := absence(fmt.Sprintf("store: %s: no advice: save some with 'isobar advise --save'", s.path))
-	version, err := s.version(context.Background())
+	version, err := readVersion(s.db)
 	if err != nil {
 		return Advice{}, s.explain("read advice", err)
 	}

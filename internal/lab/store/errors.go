@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // ErrFull is wrapped by errors of a store whose disk or quota is full. Stored
@@ -29,18 +30,8 @@ var (
 		"FILE or ISOBAR_STORE")
 )
 
-// SQLite's primary result codes (https://www.sqlite.org/rescode.html).
-const (
-	codeBusy     = 5
-	codeReadOnly = 8
-	codeIOError  = 10
-	codeCorrupt  = 11
-	codeFull     = 13
-	codeCantOpen = 14
-	codeNotADB   = 26
-)
-
-// isCode reports whether err comes from SQLite with that primary result code.
+// isCode reports whether err comes from SQLite with that primary result code
+// (https://www.sqlite.org/rescode.html).
 func isCode(err error, code int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code()&0xff == code
@@ -54,15 +45,15 @@ func (s *Store) explain(operation string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case isCode(err, codeFull), isCode(err, codeIOError) && diskFull(s.path):
+	case isCode(err, sqlite3.SQLITE_FULL), isCode(err, sqlite3.SQLITE_IOERR) && diskFull(s.path):
 		return fmt.Errorf("%s: %w: free some space, or choose another place with --store FILE: the data stored before is "+
 			"kept (%w)", prefix, ErrFull, err)
-	case isCode(err, codeCorrupt), isCode(err, codeNotADB):
+	case isCode(err, sqlite3.SQLITE_CORRUPT), isCode(err, sqlite3.SQLITE_NOTADB):
 		return fmt.Errorf("%s: the store is damaged: restore it from a copy, or move it away to start a new one (%w)",
 			prefix, err)
-	case isCode(err, codeReadOnly), isCode(err, codeCantOpen):
+	case isCode(err, sqlite3.SQLITE_READONLY), isCode(err, sqlite3.SQLITE_CANTOPEN):
 		return fmt.Errorf("%s: cannot write: choose another place with --store FILE or ISOBAR_STORE (%w)", prefix, err)
-	case isCode(err, codeBusy):
+	case isCode(err, sqlite3.SQLITE_BUSY):
 		return fmt.Errorf("%s: another process held the store for more than %v: try again when it is done (%w)", prefix,
 			busyTimeout, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
@@ -165,7 +167,7 @@ func (s *Store) Remove(run int64) error {
 		return err
 	}
 	if _, err := s.db.Exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)"); err != nil &&
-		!isCode(err, codeBusy) {
+		!isCode(err, sqlite3.SQLITE_BUSY) {
 		return s.explain("remove run", err)
 	}
 	return nil

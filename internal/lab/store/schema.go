@@ -1,10 +1,10 @@
 package store
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
 	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // applicationID marks the file as ours ("Isob"), see file(1).
@@ -80,13 +80,12 @@ func (s *Store) prepare() error {
 	// ours. With an empty file, auto_vacuum has to come before the first table
 	// and the change to write-ahead mode, which does not wait for other
 	// processes by itself.
-	ctx := context.Background()
-	version, err := s.version(ctx)
+	version, err := readVersion(s.db)
 	if err != nil || version == len(migrations) {
 		return err
 	}
 	for _, pragma := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"} {
-		if err := s.retry(ctx, pragma); err != nil {
+		if err := s.retry(pragma); err != nil {
 			return err
 		}
 	}
@@ -95,7 +94,7 @@ func (s *Store) prepare() error {
 		return err
 	}
 	defer tx.Rollback() // does nothing after Commit
-	if version, err = readVersion(tx.QueryRow); err != nil {
+	if version, err = readVersion(tx); err != nil {
 		return err
 	}
 	for ; version < len(migrations); version++ {
@@ -111,30 +110,19 @@ func (s *Store) prepare() error {
 }
 
 // retry executes a statement until no other process is in its way.
-func (s *Store) retry(ctx context.Context, statement string) error {
-	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
-	defer cancel()
-	for {
-		_, err := s.db.ExecContext(ctx, statement)
-		if !isCode(err, codeBusy) {
+func (s *Store) retry(statement string) error {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		_, err := s.db.Exec(statement)
+		if !isCode(err, sqlite3.SQLITE_BUSY) || time.Since(began) > busyTimeout {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// version returns the version of the store, 0 for an empty file.
-func (s *Store) version(ctx context.Context) (int, error) {
-	return readVersion(func(query string, args ...any) *sql.Row { return s.db.QueryRowContext(ctx, query, args...) })
-}
-
-func readVersion(queryRow func(string, ...any) *sql.Row) (int, error) {
+// readVersion returns the version of the store, 0 for an empty file.
+func readVersion(from querier) (int, error) {
 	var id, version, tables int
-	err := queryRow("SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM "+
+	err := from.QueryRow("SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM "+
 		"pragma_application_id, pragma_user_version").Scan(&id, &version, &tables)
 	switch {
 	case err != nil:

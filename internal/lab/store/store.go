@@ -33,6 +33,7 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // busyTimeout is how long a transaction waits for those of other processes.
@@ -88,15 +89,15 @@ func OpenReadOnly(path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := s.version(context.Background())
-	if (isCode(err, codeCantOpen) || isCode(err, codeReadOnly)) && !hasWAL(path) {
+	version, err := readVersion(s.db)
+	if (isCode(err, sqlite3.SQLITE_CANTOPEN) || isCode(err, sqlite3.SQLITE_READONLY)) && !hasWAL(path) {
 		// Readers of a write-ahead log share memory in a file beside it. If that file
 		// cannot be created, there is no writer either, and no log to miss.
 		s.db.Close()
 		if s, err = connect(path, "mode=ro&immutable=1"); err != nil {
 			return nil, err
 		}
-		version, err = s.version(context.Background())
+		version, err = readVersion(s.db)
 	}
 	if err == nil && version == 0 {
 		err = errEmpty
@@ -181,6 +182,7 @@ func hasWAL(path string) bool {
 // A querier is a transaction, or a database without one.
 type querier interface {
 	Query(query string, args ...any) (*sql.Rows, error)
+	QueryRow(query string, args ...any) *sql.Row
 }
 
 // eachRow calls each for every row of a query.
