@@ -175,9 +175,11 @@ func (a *Analysis) floors() floors {
 	return f
 }
 
-func (f floors) raise(k [3]string, c Comparison) {
-	f[k] = max(f[k], 1, min(max(c.Hi, 1/c.Lo), maxFloor))
-}
+func (f floors) raise(k [3]string, c Comparison) { f[k] = max(f[k], c.Apart()) }
+
+// Apart is how much two equal configurations differ by their comparison: the
+// farther end of its interval, as a factor of 1 to 10.
+func (c *Comparison) Apart() float64 { return max(1, min(max(c.Hi, 1/c.Lo), maxFloor)) }
 
 func (f floors) of(g *Group, metric, machine string) float64 {
 	return max(1, f[[3]string{g.Config.Title(), metric, machine}])

@@ -121,18 +121,13 @@ func (e evidence) ratio(of, over Side) (Estimate, error) {
 	return Estimate{c.Ratio, c.Lo, c.Hi, c.Pairs, max(e.floor(of.Metric), e.floor(over.Metric))}.widened(e.widen), nil
 }
 
-// maxFloor bounds a floor, which would be infinite if one of two equal cells
-// counts 0.
-const maxFloor = 10
-
-// floor is how much two equal configurations differed in the metric: the
-// farther end of the A/A comparison's interval, as a factor.
+// floor is how much two equal configurations differed in the metric.
 func (e evidence) floor(metric string) float64 {
 	floor := 1.0
 	for _, c := range e.analysis.Floors {
 		if c.Metric == metric && c.Pairs > 0 {
-			floor = max(floor, c.Hi, 1/c.Lo)
+			floor = max(floor, c.Apart())
 		}
 	}
-	return min(floor, maxFloor)
+	return floor
 }

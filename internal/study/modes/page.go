@@ -44,7 +44,7 @@ func results(a *stat.Analysis) (all []*result, err error) {
 		}
 		for _, f := range a.Floors {
 			if f.A == r.groups[modes[0]].Key && f.Pairs > 0 {
-				r.floor[f.Metric] = max(f.Hi, 1/f.Lo)
+				r.floor[f.Metric] = f.Apart()
 			}
 		}
 		all = append(all, r)
