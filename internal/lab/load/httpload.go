@@ -28,7 +28,7 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// Config says what load to send.
+// Config says what load to send. Nothing in it is negative.
 type Config struct {
 	// Address is host and port of the server; the host must be a loopback address.
 	Address string
@@ -88,11 +88,6 @@ func (c Config) check() error {
 		return fmt.Errorf("load: address %q is not a loopback address; load must stay on this machine", c.Address)
 	}
 	switch {
-	case c.Duration <= 0:
-		return errors.New("load: no Duration")
-	case c.Rate < 0 || c.Busy < 0 || c.Idle < 0 || c.Headers < 0 || c.BodyBytes < 0 || c.Connections < 0 ||
-		c.Pipeline < 0 || c.HalfOpen < 0:
-		return errors.New("load: a setting is negative")
 	case c.Upgrade && (c.BodyBytes == 0 || c.Pipeline > 1):
 		return errors.New("load: Upgrade without BodyBytes, or with Pipeline; messages have a size and go one by one")
 	case c.Path != "" && (c.Path[0] != '/' || strings.ContainsAny(c.Path, " \r\n")):

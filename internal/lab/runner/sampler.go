@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"bytes"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"strconv"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -117,17 +119,10 @@ func (s *sampler) rss() (int64, bool) {
 		return 0, false
 	}
 	n, _ := s.statm.ReadAt(s.text[:], 0)
-	// size resident ..., in pages
-	field, pages := 0, int64(0)
-	for _, c := range s.text[:n] {
-		switch {
-		case c == ' ':
-			field++
-		case field == 1 && c >= '0' && c <= '9':
-			pages = pages*10 + int64(c-'0')
-		}
-	}
-	return pages * s.page, field > 1
+	_, rest, _ := bytes.Cut(s.text[:n], []byte(" ")) // size resident ..., in pages
+	resident, _, _ := bytes.Cut(rest, []byte(" "))
+	pages, err := strconv.ParseInt(string(resident), 10, 64)
+	return pages * s.page, err == nil
 }
 
 // thin drops every other row.

@@ -37,26 +37,11 @@ func cutQuoted(line []byte, pos int) (field []byte, next int, ok bool) {
 	return nil, len(line) + 1, false
 }
 
-// parseInt reads a whole number, with a sign only if it is negative.
+// parseInt reads a whole number, with a sign only if it is negative. Up to 32
+// bytes it allocates nothing.
 func parseInt(b []byte) (int64, bool) {
-	digits := b
-	if len(b) > 0 && b[0] == '-' {
-		digits = b[1:]
-	}
-	if len(digits) == 0 || len(digits) > 19 {
-		return 0, false
-	}
-	var n uint64
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + uint64(c-'0')
-	}
-	if len(digits) < len(b) {
-		return -int64(n), n <= 1<<63
-	}
-	return int64(n), n < 1<<63
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	return n, err == nil && b[0] != '+'
 }
 
 // parseFloat reads a decimal number and refuses the other notations of strconv.
