@@ -247,7 +247,7 @@ func TestSides(t *testing.T) {
 			}
 			rec = s.run(t, params)
 		}
-		if p := rec.Metrics["/phase-3/gogc/last:percent"]; !want[s.name](p) {
+		if p := rec.Metrics["/spike/gogc/last:percent"]; !want[s.name](p) {
 			t.Errorf("%s: GOGC %v at the end", s.name, p)
 		}
 		for unit, v := range figures(rec) {

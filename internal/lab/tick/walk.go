@@ -2,6 +2,7 @@ package tick
 
 import (
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -106,13 +107,7 @@ func Generate(w io.Writer, config GenerateConfig) error {
 		return generate(w, walk, config.Ticks)
 	}
 	z := gzip.NewWriter(w)
-	if err := generate(z, walk, config.Ticks); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("tick: generate: %w", err)
-	}
-	return nil
+	return errors.Join(generate(z, walk, config.Ticks), z.Close())
 }
 
 // Check returns the error that Generate would begin with.

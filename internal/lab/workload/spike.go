@@ -51,7 +51,6 @@ type spike struct {
 	now       func() time.Duration
 
 	begin sync.Once
-	watch *percentWatch // set by begin, before the first operation
 
 	// kept is the share of the second phase's bound that remains after shedding,
 	// in 1/1024. The controller's callback writes it, the workers read it.
@@ -127,7 +126,6 @@ func (t *spike) start() {
 		began := time.Now()
 		t.now = func() time.Duration { return time.Since(began) }
 	}
-	t.watch = watchPercent(t.now, t.phase)
 }
 
 // bound is how many trees a worker keeps in a phase.
@@ -142,7 +140,6 @@ func (t *spike) bound(phase int) int {
 // harness's samples, which start with the measured phase, just before the first
 // operation.
 func (t *spike) Report(rec *cell.Record) {
-	t.watch.close()
 	for i := range spikePhases {
 		var ops int64
 		for _, w := range t.workers {
@@ -153,16 +150,13 @@ func (t *spike) Report(rec *cell.Record) {
 		if peak := peakBetween(rec.Timeline, time.Duration(i)*t.phase, time.Duration(i+1)*t.phase); peak > 0 {
 			rec.Set(prefix+"/rss/peak:bytes", float64(peak))
 		}
-		if t.watch != nil {
-			rec.Set("/"+prefix+"/gogc/changes:changes", float64(t.watch.changes[i]))
-			rec.Set("/"+prefix+"/gogc/last:percent", float64(t.watch.last[i]))
-		}
 	}
 	if wall := time.Duration(rec.Metrics[cell.WallTime] * 1e9); wall > 0 && wall < spikePhases*t.phase {
 		rec.Warn("spike-cut", "the phases take %v but the measurement ended after %v: the figures of the last phase are "+
 			"too low", spikePhases*t.phase, wall)
 	}
 	rec.Set("/spike/shed:calls", float64(t.sheds.Load()))
+	rec.Set("/spike/gogc/last:percent", float64(GOGC()))
 	reportController(rec, t.ctl)
 }
 
@@ -177,10 +171,7 @@ func peakBetween(line cell.Timeline, from, to time.Duration) (peak int64) {
 	return peak
 }
 
-func (t *spike) Close() error {
-	t.watch.close()
-	return closeController(t.ctl)
-}
+func (t *spike) Close() error { return closeController(t.ctl) }
 
 // A TreeStore keeps trees up to a bound: a live heap of TreeBytes per tree, in
 // objects of 128 bytes. One goroutine uses it at a time.
@@ -260,54 +251,5 @@ func (t *treeNode) sum() uint64 {
 	return t.left.sum() + t.keys[0] + t.keys[13] + t.right.sum()
 }
 
-// percentWatch counts, by phase, how often the runtime's GOGC changed. Its
-// goroutine owns the counts until close has returned. The nil watch is closed.
-type percentWatch struct {
-	now     func() time.Duration
-	phase   time.Duration
-	changes [spikePhases]int64
-	last    [spikePhases]int64 // -1 for off
-	stop    chan struct{}
-	once    sync.Once
-	done    sync.WaitGroup
-}
-
-const percentInterval = 10 * time.Millisecond
-
-func watchPercent(now func() time.Duration, phase time.Duration) *percentWatch {
-	w := &percentWatch{now: now, phase: phase, stop: make(chan struct{})}
-	latest := GOGC()
-	w.done.Go(func() {
-		tick := time.NewTicker(percentInterval)
-		defer tick.Stop()
-		for {
-			w.note(&latest)
-			select {
-			case <-w.stop:
-				return
-			case <-tick.C:
-			}
-		}
-	})
-	return w
-}
-
-// note reads GOGC once.
-func (w *percentWatch) note(latest *int64) {
-	phase, percent := min(int(w.now()/w.phase), spikePhases-1), GOGC()
-	if percent != *latest {
-		w.changes[phase]++
-		*latest = percent
-	}
-	w.last[phase] = percent
-}
-
 // GOGC reads GOGC without changing it; -1 for off.
 func GOGC() int64 { return int64(int32(ReadMetric("/gc/gogc:percent"))) }
-
-func (w *percentWatch) close() {
-	if w != nil {
-		w.once.Do(func() { close(w.stop) })
-		w.done.Wait()
-	}
-}
