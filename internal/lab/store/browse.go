@@ -29,7 +29,7 @@ const (
 	selectDocuments   = "SELECT cell, doc, data FROM cell LEFT JOIN document USING (run, cell) WHERE run = ? ORDER BY cell"
 	selectSamples     = "SELECT cell, metric, value FROM sample WHERE run = ? ORDER BY cell"
 	selectCell        = "SELECT doc, data FROM cell LEFT JOIN document USING (run, cell) WHERE run = ? AND cell = ?"
-	selectCellSamples = "SELECT metric, value FROM sample WHERE run = ? AND cell = ?"
+	selectCellSamples = "SELECT cell, metric, value FROM sample WHERE run = ? AND cell = ?"
 )
 
 // Browse returns a slice of the runs and whether older and newer runs match the
@@ -81,23 +81,15 @@ func (s *Store) Cell(run int64, index int) (c cell.Cell, rec *cell.Record, err e
 		if c, rec, err = row.decode(run); err != nil || rec == nil {
 			return err
 		}
-		return readCellSamples(tx, run, rec)
+		samples, err := readSamples(tx, selectCellSamples, run, index)
+		if err != nil {
+			return err
+		}
+		return joinSamples(run, []*cell.Record{rec}, samples)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return cell.Cell{}, nil, absence(fmt.Sprintf("store: %s: run %d has no cell %d: its page lists the cells", s.path,
 			run, index))
 	}
 	return c, rec, err
-}
-
-func readCellSamples(tx *sql.Tx, run int64, rec *cell.Record) error {
-	return eachRow(tx, func(rows *sql.Rows) error {
-		var metric string
-		var value float64
-		if err := rows.Scan(&metric, &value); err != nil {
-			return err
-		}
-		rec.Set(metric, value)
-		return nil
-	}, selectCellSamples, run, rec.Cell.Index)
 }

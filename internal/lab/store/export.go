@@ -49,90 +49,65 @@ func (s *Store) Export(w io.Writer, run int64, format string) error {
 	return nil
 }
 
-// A csvTable is a run as CSV, one line per sample.
-type csvTable struct {
-	run     Run
-	factors []string
-	fleet   bool // a fleet measured some of it: two more columns
-}
-
 // csvTail are the columns of a sample, after those of its cell.
 var csvTail = []string{"failure", "metric", "unit", "value"}
 
 func exportCSV(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record) error {
-	t := csvTable{run: run, fleet: slices.ContainsFunc(records, func(r *cell.Record) bool { return r.Origin != nil })}
+	var factors []string
 	for _, c := range cells {
 		for _, name := range c.Factors() {
-			if !slices.Contains(t.factors, name) {
-				t.factors = append(t.factors, name)
+			if !slices.Contains(factors, name) {
+				factors = append(factors, name)
 			}
 		}
 	}
-	out := csv.NewWriter(w)
-	if err := out.Write(t.head()); err != nil {
-		return err
+	own := []string{"run", "cell", "block", "key"}
+	fleet := slices.ContainsFunc(records, func(r *cell.Record) bool { return r.Origin != nil })
+	if fleet {
+		own = append(own, "machine", "host")
 	}
+	head := slices.Clone(own)
+	for _, name := range factors {
+		if slices.Contains(own, name) || slices.Contains(csvTail, name) {
+			name = "factor:" + name
+		}
+		head = append(head, name)
+	}
+	out := csv.NewWriter(w)
+	out.Write(append(head, csvTail...)) // Error has the error of all
 	for _, rec := range records {
-		lines, err := t.lines(rec)
+		metrics, err := stat.Metrics(rec)
 		if err != nil {
 			return err
 		}
-		if err := out.WriteAll(lines); err != nil {
-			return err
+		row, failure := csvRow(run, rec, factors, fleet), ""
+		if rec.Err != nil {
+			failure = string(rec.Err.Kind)
+		}
+		if len(metrics) == 0 {
+			out.Write(append(row, failure, "", "", ""))
+		}
+		for _, metric := range slices.Sorted(maps.Keys(metrics)) {
+			value := strconv.FormatFloat(metrics[metric], 'g', -1, 64)
+			out.Write(append(row, failure, metric, cell.Unit(metric), value))
 		}
 	}
 	out.Flush()
 	return out.Error()
 }
 
-func (t *csvTable) head() []string {
-	head := []string{"run", "cell", "block", "key"}
-	if t.fleet {
-		head = append(head, "machine", "host")
-	}
-	names := make([]string, len(t.factors))
-	for i, name := range t.factors {
-		if names[i] = name; slices.Contains(head, name) || slices.Contains(csvTail, name) {
-			names[i] = "factor:" + name
-		}
-	}
-	return slices.Concat(head, names, csvTail)
-}
-
-// lines returns a line per sample of a record, and one for a record without
-// samples.
-func (t *csvTable) lines(rec *cell.Record) ([][]string, error) {
-	metrics, err := stat.Metrics(rec)
-	if err != nil {
-		return nil, err
-	}
-	row, failure := t.row(rec), ""
-	if rec.Err != nil {
-		failure = string(rec.Err.Kind)
-	}
-	if len(metrics) == 0 {
-		return [][]string{slices.Concat(row, []string{failure, "", "", ""})}, nil
-	}
-	var lines [][]string
-	for _, metric := range slices.Sorted(maps.Keys(metrics)) {
-		value := strconv.FormatFloat(metrics[metric], 'g', -1, 64)
-		lines = append(lines, slices.Concat(row, []string{failure, metric, cell.Unit(metric), value}))
-	}
-	return lines, nil
-}
-
-// row returns the columns that identify a sample's cell.
-func (t *csvTable) row(rec *cell.Record) []string {
+// csvRow returns the columns that identify a sample's cell.
+func csvRow(run Run, rec *cell.Record, factors []string, fleet bool) []string {
 	c := rec.Cell
-	row := []string{strconv.FormatInt(t.run.ID, 10), strconv.Itoa(c.Index), strconv.Itoa(c.Block), c.Key()}
-	if t.fleet {
-		worker, host := "", t.run.Machine.Hostname
+	row := []string{strconv.FormatInt(run.ID, 10), strconv.Itoa(c.Index), strconv.Itoa(c.Block), c.Key()}
+	if fleet {
+		worker, host := "", run.Machine.Hostname
 		if o := rec.Origin; o != nil {
 			worker, host = o.Worker, o.Machine.Hostname
 		}
 		row = append(row, worker, host)
 	}
-	for _, name := range t.factors {
+	for _, name := range factors {
 		value, _ := c.Factor(name)
 		row = append(row, value)
 	}
@@ -148,7 +123,7 @@ type jsonRecord struct {
 func exportJSON(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record) error {
 	out := make([]jsonRecord, len(records))
 	for i, rec := range records {
-		out[i].Record = rec
+		out[i] = jsonRecord{rec, map[string][]byte{}}
 		for name, data := range rec.Latency {
 			var h latency.Histogram
 			if err := h.UnmarshalBinary(data); err != nil {
@@ -157,9 +132,6 @@ func exportJSON(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record)
 			hdr, err := h.EncodeHDR()
 			if err != nil {
 				return fmt.Errorf("cell %d: %s latency: %w", rec.Cell.Index, name, err)
-			}
-			if out[i].HDR == nil {
-				out[i].HDR = make(map[string][]byte)
 			}
 			out[i].HDR[name] = hdr
 		}

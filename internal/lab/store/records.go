@@ -181,7 +181,7 @@ func (s *Store) Whole(run int64) (r Run, cells []cell.Cell, records []*cell.Reco
 			cells, records, err = decodeAll(run, rows)
 			decoded <- err
 		}()
-		samples, err := readSamples(tx, run)
+		samples, err := readSamples(tx, selectSamples, run)
 		if err := errors.Join(<-decoded, err); err != nil {
 			return err
 		}
@@ -210,8 +210,8 @@ type sampleSet struct {
 	metrics map[string]float64
 }
 
-// readSamples reads the metrics of the records of a run, in order of cells.
-func readSamples(tx *sql.Tx, run int64) (all []sampleSet, err error) {
+// readSamples reads the metrics of records, in order of cells.
+func readSamples(tx *sql.Tx, query string, args ...any) (all []sampleSet, err error) {
 	names := make(map[string]string) // one string per name, not per sample
 	size := 0
 	err = eachRow(tx, func(rows *sql.Rows) error {
@@ -234,7 +234,7 @@ func readSamples(tx *sql.Tx, run int64) (all []sampleSet, err error) {
 		}
 		all[len(all)-1].metrics[name] = value
 		return nil
-	}, selectSamples, run)
+	}, query, args...)
 	return all, err
 }
 
