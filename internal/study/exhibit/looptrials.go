@@ -13,6 +13,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/internal/study/ingress"
 )
 
 var loopTrialCases = map[string]func(*loopTrial, *cell.Record) error{
@@ -98,7 +99,7 @@ func (t *loopTrial) wrap(rec *cell.Record) error {
 func (t *loopTrial) sizes(rec *cell.Record) error {
 	rec.Set("/trial/arena:bytes", float64(unsafe.Sizeof(taskArena{}.buffer)))
 	rec.Set("/trial/task:bytes", float64(unsafe.Sizeof(loopTask{})))
-	rec.Set("/trial/node:bytes", float64(unsafe.Sizeof(loopNode{})))
+	rec.Set("/trial/node:bytes", float64(unsafe.Sizeof(ingress.Node{})))
 	rec.Set("/trial/chunk:bytes", float64(unsafe.Sizeof([128]loopTask{})))
 	return nil
 }
@@ -111,7 +112,7 @@ func (t *loopTrial) eviction(rec *cell.Record) error {
 		name string
 		make func() any
 	}{
-		{"node", func() any { return new(loopNode) }},
+		{"node", func() any { return new(ingress.Node) }},
 		{"chunk", func() any { return new([128]loopTask) }},
 	} {
 		for collections := range 3 {
@@ -138,57 +139,16 @@ func survivors(count, collections int, make func() any) (left int) {
 	return left
 }
 
-// A loopNode is a node of the document's lock-free list.
-type loopNode struct {
-	task loopTask
-	next atomic.Pointer[loopNode] // publishes task of the next node
-}
-
-// A loopList is the document's lock-free ingress, with nodes from a sync.Pool.
-type loopList struct {
-	tail atomic.Pointer[loopNode] // the last node; publishes nothing: next does
-	head *loopNode                // owned by the loop
-	pool sync.Pool                // of *loopNode
-}
-
-func newLoopList() *loopList {
-	l := &loopList{head: new(loopNode), pool: sync.Pool{New: func() any { return new(loopNode) }}}
-	l.tail.Store(l.head)
-	return l
-}
-
-func (l *loopList) push(f func()) {
-	n := l.pool.Get().(*loopNode)
-	n.task = loopTask{f}
-	n.next.Store(nil)
-	l.tail.Swap(n).next.Store(n)
-}
-
-// pop returns nil if nothing is there yet.
-func (l *loopList) pop() func() {
-	old := l.head
-	n := old.next.Load()
-	if n == nil {
-		return nil
-	}
-	f := n.task.run
-	n.task = loopTask{}
-	l.head = n
-	old.next.Store(nil)
-	l.pool.Put(old)
-	return f
-}
-
 // recycle lets producers push count tasks each, with collections running, and
 // counts the tasks that were lost, doubled or out of order.
 func (t *loopTrial) recycle(rec *cell.Record) error {
-	list, last := newLoopList(), make([]int, t.producers) // last is owned by the loop
+	list, last := ingress.NewList(), make([]int, t.producers) // last is owned by the loop
 	wrong, ran, total := 0, 0, t.count*t.producers
 	var pushing sync.WaitGroup
 	for p := range t.producers {
 		pushing.Go(func() {
 			for i := range t.count {
-				list.push(func() {
+				list.Push(func() {
 					if last[p] != i {
 						wrong++
 					}
@@ -200,7 +160,7 @@ func (t *loopTrial) recycle(rec *cell.Record) error {
 	pushed := make(chan struct{})
 	go func() { pushing.Wait(); close(pushed) }()
 	for done := false; ; {
-		if f := list.pop(); f != nil {
+		if f := list.Pop(); f != nil {
 			f()
 			if ran++; ran%(total/20+1) == 0 {
 				runtime.GC()
@@ -300,7 +260,7 @@ func shutdownRound(producers int) int {
 	const running, terminating, terminated = 0, 1, 2
 	var state atomic.Uint32        // publishes nothing: the list carries the tasks
 	var accepted, ran atomic.Int64 // tasks of all producers, and those that ran; publish nothing
-	list, task := newLoopList(), func() { ran.Add(1) }
+	list, task := ingress.NewList(), func() { ran.Add(1) }
 	var submitting sync.WaitGroup
 	for range producers {
 		submitting.Go(func() {
@@ -309,14 +269,14 @@ func shutdownRound(producers int) int {
 					runtime.Gosched()
 					continue
 				}
-				list.push(task)
+				list.Push(task)
 				accepted.Add(1)
 			}
 		})
 	}
 	tick := func(budget int) {
 		for ; budget > 0; budget-- {
-			f := list.pop()
+			f := list.Pop()
 			if f == nil {
 				return
 			}

@@ -18,10 +18,10 @@ import (
 func (t *loopTrial) fairness(rec *cell.Record) error {
 	var mu sync.Mutex
 	var tasks []func()
-	list, task := newLoopList(), func() {}
+	list, task := ingress.NewList(), func() {}
 	for name, push := range map[string]func(){
 		"mutex":    func() { mu.Lock(); tasks = append(tasks, task); mu.Unlock() },
-		"lockfree": func() { list.push(task) },
+		"lockfree": func() { list.Push(task) },
 	} {
 		shares := make([]int, t.producers) // each owned by its producer
 		var pushed atomic.Int64            // tasks of all; publishes nothing

@@ -84,3 +84,23 @@ func (l *linked[V, P]) put(n *node[V]) {
 	n.next.Store(nil)
 	l.pool.Put(n)
 }
+
+// A List is the document's lock-free ingress alone, from any goroutines to one.
+type List struct {
+	linked *linked[Task, tight]
+	taken  [1]Task // owned by the loop
+}
+
+// A Node is what a List is made of.
+type Node = node[Task]
+
+func NewList() *List { return &List{linked: newLinked[Task, tight](false)} }
+
+func (l *List) Push(t Task) { l.linked.push(0, t) }
+
+// Pop returns nil if nothing is there yet. Only the loop calls it.
+func (l *List) Pop() Task {
+	l.taken[0] = nil
+	l.linked.drain(l.taken[:])
+	return l.taken[0]
+}
