@@ -56,7 +56,7 @@ type scalingWorker struct {
 
 // A scalingProfile prepares the data that all goroutines read. It returns the
 // operation, which returns a checksum of its work.
-type scalingProfile func() (func(w *scalingWorker) uint64, error)
+type scalingProfile func() func(w *scalingWorker) uint64
 
 var scalingProfiles = map[string]scalingProfile{
 	"ecdsa": scaleECDSA, "json": scaleJSON, "trees": scaleTrees, "sha": scaleSHA, "regexp": scaleRegexp,
@@ -72,10 +72,7 @@ func newScaling(env Env) (Task, error) {
 	if !ok {
 		profile = scaleMix
 	}
-	var err error
-	if t.step, err = profile(); err != nil {
-		return nil, err
-	}
+	t.step = profile()
 	t.store = NewLiveHeap(env.Params.Bytes("live"), mathrand.New(mathrand.NewPCG(env.Seed, 0x7363616c)))
 	return t, nil
 }
@@ -109,10 +106,10 @@ func (w *scalingWorker) message() (m [64]byte) {
 }
 
 // scaleECDSA signs a digest, like the document.
-func scaleECDSA() (func(w *scalingWorker) uint64, error) {
+func scaleECDSA() func(w *scalingWorker) uint64 {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, err
+		panic("workload: scaling: " + err.Error())
 	}
 	return func(w *scalingWorker) uint64 {
 		message := w.message()
@@ -122,7 +119,7 @@ func scaleECDSA() (func(w *scalingWorker) uint64, error) {
 			panic(fmt.Sprintf("workload: scaling: a signature of %d bytes: %v", len(signature), err))
 		}
 		return binary.LittleEndian.Uint64(digest[:])
-	}, nil
+	}
 }
 
 // order is the document of profile json.
@@ -139,40 +136,41 @@ type orderLine struct {
 	Price    float64 `json:"price"`
 }
 
+func (o order) encoded() []byte {
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic("workload: scaling: " + err.Error())
+	}
+	return b
+}
+
 // scaleJSON reads an order of about 1 KB and writes it again.
-func scaleJSON() (func(w *scalingWorker) uint64, error) {
+func scaleJSON() func(w *scalingWorker) uint64 {
 	o := order{Customer: "Hypatia of Alexandria",
 		Tags: map[string]string{"region": "south", "channel": "post", "note": strings.Repeat("x", 100)}}
 	for i := range 12 {
 		o.Lines = append(o.Lines, orderLine{Item: "article " + strconv.Itoa(i), Quantity: i + 1, Price: 1.25 * float64(i)})
 	}
-	document, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
+	document := o.encoded()
 	return func(w *scalingWorker) uint64 {
 		var o order
 		if err := json.Unmarshal(document, &o); err != nil {
 			panic("workload: scaling: " + err.Error())
 		}
 		o.ID = w.rng.Uint64()
-		out, err := json.Marshal(o)
-		if err != nil {
-			panic("workload: scaling: " + err.Error())
-		}
-		return o.ID + uint64(len(out))
-	}, nil
+		return o.ID + uint64(len(o.encoded()))
+	}
 }
 
 // scaleTrees builds a tree of 1,023 nodes and walks it.
-func scaleTrees() (func(w *scalingWorker) uint64, error) {
+func scaleTrees() func(w *scalingWorker) uint64 {
 	return func(w *scalingWorker) uint64 {
 		return growPointers(0, 1023, w.rng.Uint64()).sum()
-	}, nil
+	}
 }
 
 // scaleSHA digests a message and writes the digest as text, 16 times.
-func scaleSHA() (func(w *scalingWorker) uint64, error) {
+func scaleSHA() func(w *scalingWorker) uint64 {
 	return func(w *scalingWorker) (sum uint64) {
 		for range 16 {
 			h := sha256.New()
@@ -182,13 +180,13 @@ func scaleSHA() (func(w *scalingWorker) uint64, error) {
 			sum += uint64(text[0]) + uint64(text[63])<<8
 		}
 		return sum
-	}, nil
+	}
 }
 
 var logLine = regexp.MustCompile(`(\w+)=("[^"]*"|\d+)`)
 
 // scaleRegexp finds the pairs of a log line.
-func scaleRegexp() (func(w *scalingWorker) uint64, error) {
+func scaleRegexp() func(w *scalingWorker) uint64 {
 	return func(w *scalingWorker) (sum uint64) {
 		line := `level="info" msg="request served" status=200 bytes=` + strconv.FormatUint(w.rng.Uint64()%1e6, 10) +
 			` path="/a/b/c" took=1234`
@@ -196,21 +194,17 @@ func scaleRegexp() (func(w *scalingWorker) uint64, error) {
 			sum = sum*31 + uint64(len(pair[1])) + uint64(pair[2][0])
 		}
 		return sum
-	}, nil
+	}
 }
 
 // scaleMix runs the others in turn.
-func scaleMix() (func(w *scalingWorker) uint64, error) {
+func scaleMix() func(w *scalingWorker) uint64 {
 	var steps []func(w *scalingWorker) uint64
 	for _, name := range slices.Sorted(maps.Keys(scalingProfiles)) {
-		step, err := scalingProfiles[name]()
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, step)
+		steps = append(steps, scalingProfiles[name]())
 	}
 	return func(w *scalingWorker) uint64 {
 		w.turn = (w.turn + 1) % len(steps)
 		return steps[w.turn](w)
-	}, nil
+	}
 }
