@@ -36,7 +36,7 @@ func (t *tickpool) Loop(_ int, n int64) (sum uint64) {
 
 // trialStaleTimestamp counts how often a tick from the pool, reset like the
 // document's, still has the time of the previous one.
-func trialStaleTimestamp(n int, _ *cell.Record) (hits int, err error) {
+func trialStaleTimestamp(n int, _ *cell.Record) (hits int) {
 	p := newSeedProcessor(true, 1)
 	for range cap(p.pool) {
 		p.operation()
@@ -48,5 +48,5 @@ func trialStaleTimestamp(n int, _ *cell.Record) (hits int, err error) {
 		}
 		p.put(t)
 	}
-	return hits, nil
+	return hits
 }

@@ -55,7 +55,7 @@ func heapOf(bytes int) *workload.TreeStore {
 
 // trialForceBesideEnable counts how often the collector stays off when the last
 // section ends during a forced collection.
-func trialForceBesideEnable(n int, _ *cell.Record) (int, error) {
+func trialForceBesideEnable(n int, _ *cell.Record) int {
 	live := heapOf(8 << 20)
 	defer runtime.KeepAlive(live)
 	return besideEnable(n, func(started func(), _ <-chan struct{}) { started(); runtime.GC() })
@@ -63,11 +63,11 @@ func trialForceBesideEnable(n int, _ *cell.Record) (int, error) {
 
 // trialDuringBesideEnable is the same with EnableGCDuring, whose function ends
 // after the section.
-func trialDuringBesideEnable(n int, _ *cell.Record) (int, error) {
+func trialDuringBesideEnable(n int, _ *cell.Record) int {
 	return besideEnable(n, func(started func(), enabled <-chan struct{}) { started(); <-enabled })
 }
 
-func besideEnable(n int, run func(started func(), enabled <-chan struct{})) (hits int, err error) {
+func besideEnable(n int, run func(started func(), enabled <-chan struct{})) (hits int) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	for range n {
 		debug.SetGCPercent(100)
@@ -86,12 +86,12 @@ func besideEnable(n int, run func(started func(), enabled <-chan struct{})) (hit
 			hits++
 		}
 	}
-	return hits, nil
+	return hits
 }
 
 // trialControllerEnv counts how often GOGC equals the environment's value while
 // an unused controller exists.
-func trialControllerEnv(n int, _ *cell.Record) (hits int, err error) {
+func trialControllerEnv(n int, _ *cell.Record) (hits int) {
 	const env = 250
 	defer debug.SetGCPercent(debug.SetGCPercent(env))
 	for range n {
@@ -101,11 +101,11 @@ func trialControllerEnv(n int, _ *cell.Record) (hits int, err error) {
 			hits++
 		}
 	}
-	return hits, nil
+	return hits
 }
 
 // trialGCWhileOff counts how often runtime.GC collects while GOGC is off.
-func trialGCWhileOff(n int, _ *cell.Record) (hits int, err error) {
+func trialGCWhileOff(n int, _ *cell.Record) (hits int) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var stats runtime.MemStats
 	for range n {
@@ -116,12 +116,12 @@ func trialGCWhileOff(n int, _ *cell.Record) (hits int, err error) {
 			hits++
 		}
 	}
-	return hits, nil
+	return hits
 }
 
 // trialOffWhileMarking counts how often turning the collector off during a
 // collection takes more than a tenth of that collection. It reports both times.
-func trialOffWhileMarking(n int, rec *cell.Record) (hits int, err error) {
+func trialOffWhileMarking(n int, rec *cell.Record) (hits int) {
 	live := heapOf(128 << 20)
 	defer runtime.KeepAlive(live)
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
@@ -132,7 +132,7 @@ func trialOffWhileMarking(n int, rec *cell.Record) (hits int, err error) {
 		began := time.Now()
 		var cycle sync.WaitGroup
 		cycle.Go(runtime.GC)
-		for !marking(began) {
+		for time.Since(began) <= time.Millisecond { // then it must have begun
 			runtime.Gosched()
 		}
 		called := time.Now()
@@ -147,16 +147,12 @@ func trialOffWhileMarking(n int, rec *cell.Record) (hits int, err error) {
 	}
 	rec.Set("/trial/call:ns", float64(calls)/float64(n))
 	rec.Set("/trial/cycle:ns", float64(cycles)/float64(n))
-	return hits, nil
+	return hits
 }
-
-// marking reports whether a collection must have begun: a millisecond after the
-// call.
-func marking(asked time.Time) bool { return time.Since(asked) > time.Millisecond }
 
 // trialPercentLeak counts how often GOGC has changed after a benchmark function
 // like the document's, which sets 100 and restores nothing.
-func trialPercentLeak(n int, _ *cell.Record) (hits int, err error) {
+func trialPercentLeak(n int, _ *cell.Record) (hits int) {
 	defer debug.SetGCPercent(debug.SetGCPercent(250))
 	for range n {
 		debug.SetGCPercent(250)
@@ -172,5 +168,5 @@ func trialPercentLeak(n int, _ *cell.Record) (hits int, err error) {
 			hits++
 		}
 	}
-	return hits, nil
+	return hits
 }

@@ -13,13 +13,13 @@ import (
 // trialPoolEviction counts how many objects, small and large ones, a sync.Pool
 // has lost after the given number of collections. It reports the
 // losses by size.
-func trialPoolEviction(n, collections int, rec *cell.Record) (hits int, err error) {
+func trialPoolEviction(n, collections int, rec *cell.Record) int {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no other collections
 	lostSmall := n - survivors(n, collections, func() any { return new([16]byte) })
 	lostLarge := n - survivors(n, collections, func() any { return new([16 << 10]byte) })
 	rec.Set("/trial/small:trials", float64(lostSmall))
 	rec.Set("/trial/large:trials", float64(lostLarge))
-	return (lostSmall + lostLarge) / 2, nil
+	return (lostSmall + lostLarge) / 2
 }
 
 // seedShards is the sharded buffer pool of seed document 000, step 5.2, which
@@ -32,7 +32,7 @@ type seedShards struct {
 func (p *seedShards) shard() int { return int(p.mask) }
 
 // trialShardedPool counts how many of n shards any of n goroutines uses.
-func trialShardedPool(n int, _ *cell.Record) (hits int, err error) {
+func trialShardedPool(n int, _ *cell.Record) (hits int) {
 	p := &seedShards{used: make([]bool, n), mask: uint64(n - 1)}
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -49,7 +49,7 @@ func trialShardedPool(n int, _ *cell.Record) (hits int, err error) {
 			hits++
 		}
 	}
-	return hits, nil
+	return hits
 }
 
 // slotArena is the arena of seed document 000, step 6, as its benchmark makes
@@ -69,7 +69,7 @@ func (a *slotArena) get(size int) []byte {
 }
 
 // trialArenaSlot counts the buffers that overlap the previous one.
-func trialArenaSlot(n int, _ *cell.Record) (hits int, err error) {
+func trialArenaSlot(n int, _ *cell.Record) (hits int) {
 	a := &slotArena{mem: make([]byte, 1024)}
 	last := a.get(1024)
 	for range n {
@@ -79,7 +79,7 @@ func trialArenaSlot(n int, _ *cell.Record) (hits int, err error) {
 		}
 		last = b
 	}
-	return hits, nil
+	return hits
 }
 
 // slabArena is the arena of seed document 000, step 5.5.
@@ -128,7 +128,7 @@ func (a *slabArena) tokenize(tokens []string, text string) []string {
 
 // trialArenaTokens counts the tokens that do not share the arena's memory, and
 // reports the allocations.
-func trialArenaTokens(n int, rec *cell.Record) (hits int, err error) {
+func trialArenaTokens(n int, rec *cell.Record) (hits int) {
 	text := make([]byte, 0, n*8)
 	for i := range n {
 		text = append(text, "token"...)
@@ -146,7 +146,7 @@ func trialArenaTokens(n int, rec *cell.Record) (hits int, err error) {
 			hits++
 		}
 	}
-	return hits, nil
+	return hits
 }
 
 func mallocs() uint64 {
@@ -156,7 +156,7 @@ func mallocs() uint64 {
 }
 
 // trialArenaLarge counts the panics when a request exceeds the slab.
-func trialArenaLarge(n int, _ *cell.Record) (hits int, err error) {
+func trialArenaLarge(n int, _ *cell.Record) (hits int) {
 	for i := range n {
 		a := newSlabArena(1024)
 		func() {
@@ -168,5 +168,5 @@ func trialArenaLarge(n int, _ *cell.Record) (hits int, err error) {
 			a.allocate(1025 + i)
 		}()
 	}
-	return hits, nil
+	return hits
 }
