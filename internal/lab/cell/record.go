@@ -226,16 +226,15 @@ func (r *Record) Set(metric string, value float64) {
 }
 
 // SetLatency records a latency histogram, of package latency.
-func (r *Record) SetLatency(name string, h encoding.BinaryMarshaler) error {
+func (r *Record) SetLatency(name string, h encoding.BinaryMarshaler) {
 	data, err := h.MarshalBinary()
 	if err != nil {
-		return fmt.Errorf("cell: %s histogram: %w", name, err)
+		panic("cell: " + name + " histogram: " + err.Error()) // it is written to memory
 	}
 	if r.Latency == nil {
 		r.Latency = make(map[string][]byte)
 	}
 	r.Latency[name] = data
-	return nil
 }
 
 // Encode writes v, a Cell or a Record, as one line of JSON.

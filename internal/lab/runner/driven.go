@@ -24,7 +24,8 @@ func runDriven(rec *cell.Record, task workload.Driven) error {
 	before := allocated()
 	d, err := task.Drive(ctx)
 	setAllocs(rec, before, d.Done)
-	return errors.Join(err, d.Record(rec))
+	d.Record(rec)
+	return err
 }
 
 // runBeside runs a cell in a process beside this one, in the same process

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,7 +45,8 @@ func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 	slow.done(cell.HistResponse, response)
 	d := workload.Driving{Due: result.Due, Done: result.Done, Elapsed: result.Elapsed,
 		Response: response, Service: pacer.Service.Snapshot()}
-	return errors.Join(s.err, d.Record(rec))
+	d.Record(rec)
+	return s.err
 }
 
 // schedule is the task's schedule, which an error ends.

@@ -16,7 +16,6 @@ package workload
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -146,20 +145,18 @@ type Driving struct {
 }
 
 // Record stores the result in rec.
-func (d Driving) Record(rec *cell.Record) error {
+func (d Driving) Record(rec *cell.Record) {
 	rec.Set(cell.Ops, float64(d.Done))
 	rec.Set(cell.Scheduled, float64(d.Due))
 	rec.Set(cell.Done, float64(d.Done))
 	if d.Elapsed > 0 {
 		rec.Set(cell.Throughput, float64(d.Done)/d.Elapsed.Seconds())
 	}
-	var errs []error
 	for name, h := range map[string]*latency.Histogram{cell.HistResponse: d.Response, cell.HistService: d.Service} {
 		if h != nil {
-			errs = append(errs, rec.SetLatency(name, h))
+			rec.SetLatency(name, h)
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // Whole runs once and fills the record itself.

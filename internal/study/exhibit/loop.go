@@ -336,12 +336,8 @@ func (l *loop) Report(rec *cell.Record) {
 		}
 	}
 	for name, r := range map[string]*latency.Recorder{cell.HistService: l.submits, cell.HistResponse: l.starts} {
-		h := r.Snapshot()
-		if h.Count() == 0 {
-			continue
-		}
-		if err := rec.SetLatency(name, h); err != nil {
-			rec.Warn("latency", "%v", err)
+		if h := r.Snapshot(); h.Count() > 0 {
+			rec.SetLatency(name, h)
 		}
 	}
 }
