@@ -1,16 +1,8 @@
 package strategy
 
-import (
-	"fmt"
-	"math"
-)
-
 func init() {
 	// Bump allocation from a chunk of 64 buffers for each worker, reset when used up.
 	Register("arena", func(size, workers int) ([]Worker, error) {
-		if size > math.MaxInt/arenaBuffers {
-			return nil, fmt.Errorf("size %d: want at most %d", size, math.MaxInt/arenaBuffers)
-		}
 		all := make([]Worker, workers)
 		for i := range all {
 			a := &bumpArena{chunk: make([]byte, arenaBuffers*size), size: size}

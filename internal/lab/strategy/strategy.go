@@ -20,7 +20,7 @@ import (
 type Worker = func(work func([]byte) uint64) uint64
 
 // A maker returns so many workers, which run at the same time, with buffers of
-// size bytes. Both are 1 or more.
+// size bytes.
 type maker func(size, workers int) ([]Worker, error)
 
 var registry = map[string]maker{}
@@ -37,14 +37,11 @@ func Register(name string, build maker) {
 // Names returns the names of the registered strategies, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
-// New returns the workers of the named strategy.
+// New returns the workers of the named strategy. Size and workers are 1 or more.
 func New(name string, size, workers int) ([]Worker, error) {
 	build := registry[name]
 	if build == nil {
 		return nil, fmt.Errorf("strategy: unknown strategy %q (there are: %s)", name, strings.Join(Names(), ", "))
-	}
-	if size < 1 || workers < 1 {
-		return nil, fmt.Errorf("strategy: %s: size %d, workers %d: want 1 or more of both", name, size, workers)
 	}
 	all, err := build(size, workers)
 	if err != nil {

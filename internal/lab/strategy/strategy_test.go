@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/pool"
 )
 
 // fillAndSum writes the buffer and then reads it back, so that operations that
@@ -150,17 +150,15 @@ func TestArenaHandsOutDistinctBuffers(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
-		name          string
-		size, workers int
-		want          string
+		name string
+		size int
+		want string
 	}{
-		{"fast", 1, 1, `unknown strategy "fast" (there are: ` + strings.Join(Names(), ", ") + ")"},
-		{"plain", 0, 1, "want 1 or more"},
-		{"plain", 1, 0, "want 1 or more"},
-		{"arena", math.MaxInt, 1, "strategy: arena: size"},
+		{"fast", 1, `unknown strategy "fast" (there are: ` + strings.Join(Names(), ", ") + ")"},
+		{"pool-bytes", pool.MaxBytes + 1, "strategy: pool-bytes: size"},
 	} {
-		if _, err := New(c.name, c.size, c.workers); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("New(%q, %d, %d): %v, want %q", c.name, c.size, c.workers, err, c.want)
+		if _, err := New(c.name, c.size, 1); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("New(%q, %d): %v, want %q", c.name, c.size, err, c.want)
 		}
 	}
 }
