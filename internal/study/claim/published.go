@@ -53,16 +53,10 @@ func (c *Claim) asks() string {
 
 // PublishedRuns returns the published runs, the oldest first.
 func PublishedRuns() ([]*PublishedRun, error) {
-	files, err := fs.Glob(published, "published/*.jsonl")
-	if err != nil {
-		return nil, err
-	}
+	files, _ := fs.Glob(published, "published/*.jsonl") // fails only for a malformed pattern
 	var runs []*PublishedRun
 	for _, file := range files {
-		data, err := published.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
+		data, _ := published.ReadFile(file) // it is embedded
 		run, err := readPublished(bytes.NewReader(data))
 		if err != nil {
 			return nil, fmt.Errorf("claim: published run: %s: %w", path.Base(file), err)
