@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,21 +21,19 @@ type queue struct {
 	MaxDeliver int           `json:"max_deliver"`
 }
 
-// A delivery is a block given to this worker. It speaks JetStream's
-// acknowledgement protocol itself. The client library's fetch subscribes and
-// unsubscribes for each message and requests the consumer's configuration; with
-// a thousand workers the server would spend its time on that.
+// A delivery is a block given to this worker.
 type delivery struct {
-	fleet   *Fleet
-	queue   queue
-	subject string
-	data    []byte
-	reply   string // where acknowledgements go
-	number  int    // deliveries of this block so far, including this one
+	*nats.Msg
+	fleet  *Fleet
+	queue  queue
+	number int // deliveries of this block so far, including this one
 }
 
 // An inbox is where the server delivers blocks to a worker: one subscription
-// for all its requests. It belongs to the worker's goroutine.
+// for all its requests, which it writes itself. The client library's fetch
+// subscribes and unsubscribes for each message and requests the consumer's
+// configuration; with a thousand workers the server would spend its time on
+// that. An inbox belongs to the worker's goroutine.
 type inbox struct {
 	fleet   *Fleet
 	prefix  string
@@ -120,53 +119,37 @@ func (in *inbox) pull(ctx context.Context, queues []queue, q queue, wait time.Du
 
 // open turns a message into a delivery. Its queue is one of those given.
 func (in *inbox) open(m *nats.Msg, queues []queue) (*delivery, error) {
-	d := &delivery{fleet: in.fleet, subject: m.Subject, data: m.Data, reply: m.Reply}
-	var err error
-	if d.number, err = deliveries(m.Reply); err != nil {
-		return nil, err
+	meta, err := m.Metadata()
+	if err != nil {
+		return nil, fmt.Errorf("pull: %w", err)
 	}
+	d := &delivery{Msg: m, fleet: in.fleet, number: int(meta.NumDelivered)}
 	sweep, _, _ := subjectBlock(m.Subject)
-	for _, q := range queues {
-		if q.Sweep == sweep {
-			d.queue = q
-			return d, nil
-		}
+	i := slices.IndexFunc(queues, func(q queue) bool { return q.Sweep == sweep })
+	if i < 0 {
+		return nil, errors.Join(fmt.Errorf("pull: a block of sweep %s, which this worker did not request", sweep),
+			d.giveBack(0))
 	}
-	return nil, errors.Join(fmt.Errorf("pull: a block of sweep %s, which this worker did not request", sweep),
-		d.giveBack(0))
-}
-
-// deliveries reads the count from an acknowledgement subject:
-// $JS.ACK.STREAM.CONSUMER.COUNT..., with the domain and the account before the
-// stream since its second version.
-func deliveries(reply string) (int, error) {
-	tokens := strings.Split(reply, ".")
-	at := 4
-	if len(tokens) > 9 {
-		at = 6
-	}
-	if len(tokens) < 9 || tokens[0] != "$JS" || tokens[1] != "ACK" {
-		return 0, fmt.Errorf("pull: %q is not an acknowledgement subject", reply)
-	}
-	return strconv.Atoi(tokens[at])
+	d.queue = queues[i]
+	return d, nil
 }
 
 // ack acknowledges the block and waits until the server has recorded it.
 func (d *delivery) ack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_, err := d.fleet.nc.RequestWithContext(ctx, d.reply, []byte("+ACK"))
-	return err
+	return d.AckSync(nats.Context(ctx))
 }
 
-// beat tells the server that the block is running.
-func (d *delivery) beat() error { return d.fleet.nc.Publish(d.reply, []byte("+WPI")) }
+// beat tells the server that the block is running, unless it has ended meanwhile.
+func (d *delivery) beat() error {
+	if err := d.InProgress(); !errors.Is(err, nats.ErrMsgAlreadyAckd) {
+		return err
+	}
+	return nil
+}
 
 // giveBack returns the block, for another worker to get after a while.
 func (d *delivery) giveBack(after time.Duration) error {
-	return errors.Join(d.fleet.nc.Publish(d.reply, fmt.Appendf(nil, "-NAK {\"delay\": %d}", after.Nanoseconds())),
-		d.fleet.nc.FlushTimeout(2*time.Second))
+	return errors.Join(d.NakWithDelay(after), d.fleet.nc.FlushTimeout(2*time.Second))
 }
-
-// terminate removes the block from the queue.
-func (d *delivery) terminate() error { return d.fleet.nc.Publish(d.reply, []byte("+TERM")) }

@@ -26,7 +26,7 @@ type refusal struct{ error }
 func (w *Worker) handle(ctx context.Context, d *delivery) {
 	if d.number > 1 {
 		w.update(func(m *Member) { m.Retries++ })
-		if w.hasResult(ctx, d.subject) { // its worker died before it could acknowledge
+		if w.hasResult(ctx, d.Subject) { // its worker died before it could acknowledge
 			d.ack(ctx)
 			return
 		}
@@ -44,21 +44,21 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 		d.giveBack(0)
 		return
 	default:
-		w.config.Log("block %s (delivery %d) not run: %v", d.subject, d.number, err)
+		w.config.Log("block %s (delivery %d) not run: %v", d.Subject, d.number, err)
 		if d.queue.MaxDeliver < 1 || d.number < d.queue.MaxDeliver {
 			d.giveBack(time.Second)
 			return
 		}
 	}
-	w.config.Log("gave up block %s: %v", d.subject, err)
+	w.config.Log("gave up block %s: %v", d.Subject, err)
 	w.update(func(m *Member) { m.Refused++ })
-	dead := Dead{Reason: err.Error(), Worker: w.config.Name, Deliveries: d.number, Message: sample(d.data)}
-	if err := w.fleet.bury(ctx, d.subject, dead); err != nil {
+	dead := Dead{Reason: err.Error(), Worker: w.config.Name, Deliveries: d.number, Message: sample(d.Data)}
+	if err := w.fleet.bury(ctx, d.Subject, dead); err != nil {
 		w.config.Log("%v", err)
 		d.giveBack(time.Second)
 		return
 	}
-	d.terminate()
+	d.Term()
 }
 
 // hasResult reports whether a result of the block is waiting to be stored.
@@ -98,7 +98,7 @@ func (w *Worker) heartbeat(ctx context.Context, d *delivery) (stop func()) {
 
 // run runs the cells of a block in order and publishes the result.
 func (w *Worker) run(ctx context.Context, d *delivery) error {
-	job, err := decodeJob(d.subject, d.data)
+	job, err := decodeJob(d.Subject, d.Data)
 	if err == nil {
 		err = w.check(&job)
 	}
