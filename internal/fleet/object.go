@@ -12,12 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Headers of a result that is in the object store because it does not fit into
-// a message.
-const (
-	objectHeader = "Isobar-Object"
-	digestHeader = "Isobar-Sha256"
-)
+// objectHeader names a result that is in the object store because it does not
+// fit into a message.
+const objectHeader = "Isobar-Object"
 
 // errBadObject marks errors of objects for which a retry is useless.
 var errBadObject = errors.New("bad object")
@@ -26,16 +23,15 @@ var errBadObject = errors.New("bad object")
 const maxObject = 256 << 20
 
 // putResult stores an encoded result under the name of the attempt.
-func (f *Fleet) putResult(ctx context.Context, name string, data []byte) (digest string, err error) {
+func (f *Fleet) putResult(ctx context.Context, name string, data []byte) error {
 	bucket, err := f.js.ObjectStore(ctx, resultStore)
+	if err == nil {
+		_, err = bucket.PutBytes(ctx, name, data)
+	}
 	if err != nil {
-		return "", fmt.Errorf("object store %s: %w", resultStore, err)
+		return fmt.Errorf("object store %s: %w", resultStore, err)
 	}
-	if _, err := bucket.PutBytes(ctx, name, data); err != nil {
-		return "", fmt.Errorf("object store %s: %w", resultStore, err)
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
+	return nil
 }
 
 // resultData returns a result's bytes, from the message or from the object it
@@ -46,11 +42,7 @@ func (f *Fleet) resultData(ctx context.Context, m jetstream.Msg) ([]byte, error)
 		return m.Data(), nil
 	}
 	var data bytes.Buffer
-	sum, err := f.getObject(ctx, resultStore, name, maxObject, &data)
-	if err == nil && sum != m.Headers().Get(digestHeader) {
-		err = fmt.Errorf("%w: its digest is not the one in the message", errBadObject)
-	}
-	if err != nil {
+	if _, err := f.getObject(ctx, resultStore, name, maxObject, &data); err != nil {
 		return nil, fmt.Errorf("object %s: %w", name, err)
 	}
 	return data.Bytes(), nil

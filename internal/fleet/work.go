@@ -193,18 +193,16 @@ func (w *Worker) deliver(ctx context.Context, d *delivery, result *Result, attem
 }
 
 func (w *Worker) publish(ctx context.Context, message *nats.Msg, data []byte, attempt string) error {
-	limit := 5 * time.Second
-	if message.Header.Get(objectHeader) != "" {
+	large, limit := message.Header.Get(objectHeader) != "", 5*time.Second
+	if large {
 		limit = time.Minute
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if message.Header.Get(objectHeader) != "" {
-		digest, err := w.fleet.putResult(ctx, attempt, data)
-		if err != nil {
+	if large {
+		if err := w.fleet.putResult(ctx, attempt, data); err != nil {
 			return err
 		}
-		message.Header.Set(digestHeader, digest)
 	}
 	_, err := w.fleet.js.PublishMsg(ctx, message, jetstream.WithMsgID(attempt))
 	return err
