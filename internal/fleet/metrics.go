@@ -16,8 +16,7 @@ type Collector struct{ fleet *Fleet }
 func NewCollector(f *Fleet) *Collector { return &Collector{f} }
 
 var (
-	allDescs []*prometheus.Desc
-	worker   = []string{"worker", "cpu", "platform"}
+	worker = []string{"worker", "cpu", "platform"}
 
 	upDesc      = desc("up", "1 if the fleet answered.")
 	workersDesc = desc("workers", "Workers that answered, by state.", "state")
@@ -35,17 +34,11 @@ var (
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
-	d := prometheus.NewDesc("isobar_fleet_"+name, help, labels, nil)
-	allDescs = append(allDescs, d)
-	return d
+	return prometheus.NewDesc("isobar_fleet_"+name, help, labels, nil)
 }
 
-// Describe implements prometheus.Collector.
-func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range allDescs {
-		descs <- d
-	}
-}
+// Describe implements prometheus.Collector. It describes nothing: every scrape is checked by itself.
+func (c *Collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
