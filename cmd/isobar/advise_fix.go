@@ -21,7 +21,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/show/text"
-	"github.com/isobar-go/isobar/internal/web"
 )
 
 // proofOptions are the flags of 'isobar advise' that measure, fix and gate.
@@ -273,21 +272,4 @@ func (a *app) saveAdvice(page store.Advice) error {
 	}
 	_, err = s.SaveAdvice(page)
 	return errors.Join(err, s.Close())
-}
-
-// savedAdvice returns the newest page of advice for isobar ui; nil where there is
-// none.
-func savedAdvice(s *store.Store) (*web.Advice, error) {
-	page, err := s.Advice()
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	parts, err := advice.FragmentOf(page.Page)
-	if err != nil {
-		return nil, err
-	}
-	return &web.Advice{Title: parts.Title, Created: page.Created, Parts: parts.Parts}, nil
 }

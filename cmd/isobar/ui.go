@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/advice"
 	"github.com/isobar-go/isobar/internal/heap"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -73,7 +71,7 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 		return err
 	}
 	config := web.Config{Store: path, Version: host.Version(),
-		Ledger: func() (*text.Ledger, error) { return a.Ledger(claims) }, Advice: savedAdvice, AdviceStyle: advice.Style()}
+		Ledger: func() (*text.Ledger, error) { return a.Ledger(claims) }, Heaps: o.heaps}
 	if o.fleet != "" {
 		options, err := o.connect.options(a, o.fleet, "isobar ui")
 		if err != nil {
@@ -90,13 +88,6 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 		if _, err := heap.Load(name); err != nil {
 			return err
 		}
-		config.Heaps = append(config.Heaps, web.Heap{Name: name, Page: func(w io.Writer) error {
-			r, err := heap.Load(name)
-			if err != nil {
-				return err
-			}
-			return r.Page(w, heap.View{Share: 0.01}, host.Version())
-		}})
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

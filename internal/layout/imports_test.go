@@ -43,7 +43,7 @@ var below = map[string][]string{
 	"live":    {"base", "kit", "gc", "show"},
 	"fleet":   {"base", "kit", "lab"},
 	"session": {"base", "kit", "lab", "study", "show", "tune", "fleet"},
-	"web":     {"base", "kit", "lab", "study", "show", "advice", "live", "fleet", "session"},
+	"web":     {"base", "kit", "lab", "study", "show", "advice", "heap", "live", "fleet", "session"},
 	"cmd":     {"base", "kit", "advise", "gc", "lab", "show", "study", "tune", "advice", "heap", "live", "fleet", "session", "web"},
 	"layout":  {"base"},
 }

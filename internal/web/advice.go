@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/advice"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// An Advice is a page about a module, drawn by the owner of the advice.
-type Advice struct {
-	Title   string
+// An adviceBody is the body of the page of advice: what 'isobar advise --save' drew.
+type adviceBody struct {
 	Created time.Time
 	Parts   template.HTML // facts, contents and main part
 }
@@ -26,22 +26,21 @@ func (s *Server) advicePage(*http.Request) (*frame, error) {
 		"Advice is about the lines of a module that allocate. This store has none yet: run this in " +
 			"the module. The second command tries each fix in a copy and measures it.",
 		[]string{"isobar advise --bench . --save ./...", "isobar advise --bench . --fix --verify --save ./..."}}}
-	if s.config.Advice == nil {
-		return f, nil
-	}
 	from, err := s.source.get()
+	var saved store.Advice
+	if err == nil {
+		saved, err = from.Advice()
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return f, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	advice, err := s.config.Advice(from)
+	parts, err := advice.FragmentOf(saved.Page)
 	if err != nil {
 		return nil, err
 	}
-	if advice != nil {
-		f.Title, f.main, f.Body = text.Clean(advice.Title), templates()["advice"], advice
-	}
+	f.Title, f.main, f.Body = text.Clean(parts.Title), templates()["advice"], &adviceBody{saved.Created, parts.Parts}
 	return f, nil
 }

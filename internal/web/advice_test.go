@@ -1,21 +1,18 @@
 package web
 
 import (
-	"errors"
-	"html/template"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/advice"
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 func TestAdvicePage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
-	var advice *Advice
-	var failure error
-	server := newServer(t, Config{Store: path, AdviceStyle: ".advice { color: red }", Advice: func(*store.Store) (*Advice, error) { return advice, failure }})
+	server := newServer(t, Config{Store: path})
 	empty := func(when string) {
 		t.Helper()
 		if status, body, _ := get(t, server, "/advice"); status != 200 || !strings.Contains(body, "isobar advise --bench . --save ./...") {
@@ -23,23 +20,29 @@ func TestAdvicePage(t *testing.T) {
 		}
 	}
 	empty("no store")
-	testStore(t, path)
+	s := testStore(t, path)
+	save := func(page string) {
+		t.Helper()
+		if _, err := s.SaveAdvice(store.Advice{Name: "m", Created: time.Unix(1700000000, 0), Page: []byte(page)}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	empty("nothing saved")
-	advice = &Advice{Title: "of <m>", Created: time.Unix(1700000000, 0), Parts: template.HTML("<section><h2>Findings</h2></section>")}
+	save(`<h1>of &lt;m&gt;</h1><dl class="facts"></dl><nav aria-label="Contents"></nav><main id="content"><section><h2>Findings</h2></section></main>`)
 	status, body, _ := get(t, server, "/advice")
 	for _, want := range []string{"of &lt;m&gt;</h1>", "Saved 2023-11-14 22:13 UTC", "<section><h2>Findings</h2></section>", `href="/assets/advice.css"`, `aria-current="page">Advice`} {
 		if status != 200 || !strings.Contains(body, want) {
 			t.Errorf("%d: the page lacks %q: %s", status, want, body)
 		}
 	}
-	if _, css, h := get(t, server, "/assets/advice.css"); css != ".advice { color: red }" || !strings.HasPrefix(h.Get("Content-Type"), "text/css") {
+	if _, css, h := get(t, server, "/assets/advice.css"); css != string(advice.Style()) || css == "" || !strings.HasPrefix(h.Get("Content-Type"), "text/css") {
 		t.Errorf("style %q", css)
 	}
 	if _, body, _ := get(t, server, "/fleet"); strings.Contains(body, "advice.css") {
 		t.Error("another page asks for the style of advice")
 	}
-	failure = errors.New("damaged <b>")
-	if status, body, _ := get(t, server, "/advice"); status != 500 || !strings.Contains(body, "damaged &lt;b&gt;") {
+	save("damaged <b>")
+	if status, body, _ := get(t, server, "/advice"); status != 500 || !strings.Contains(body, "the page lacks a part") {
 		t.Errorf("%d %s", status, body)
 	}
 }

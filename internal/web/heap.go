@@ -3,20 +3,12 @@ package web
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 
+	"github.com/isobar-go/isobar/internal/heap"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
-
-// A Heap is a saved report of who holds the memory of a program.
-type Heap struct {
-	Name string // of its file, as on the command line
-	// Page writes the report as an HTML file that needs nothing outside of it. Calls
-	// may be concurrent.
-	Page func(io.Writer) error
-}
 
 func init() {
 	register(sitePage{"/heap", (*Server).heapPage, nav{45, "heap", "Heap", "/heap"}})
@@ -28,8 +20,8 @@ func (s *Server) heapPage(*http.Request) (*frame, error) {
 			"save some, and start this with their files.",
 		[]string{"isobar heap PID --save monday.heap", "isobar ui --heap monday.heap"}}}
 	var lines []link
-	for i, h := range s.config.Heaps {
-		lines = append(lines, link{text.Clean(h.Name), fmt.Sprintf("/heap/%d", i+1)})
+	for i, name := range s.config.Heaps {
+		lines = append(lines, link{text.Clean(name), fmt.Sprintf("/heap/%d", i+1)})
 	}
 	if len(lines) > 0 {
 		f.main, f.Body = templates()["heap"], lines
@@ -45,7 +37,11 @@ func (s *Server) serveHeap(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	if err := s.config.Heaps[n-1].Page(&b); err != nil {
+	report, err := heap.Load(s.config.Heaps[n-1])
+	if err == nil {
+		err = report.Page(&b, heap.View{Share: 0.01}, s.config.Version)
+	}
+	if err != nil {
 		s.write(w, errorFrame(err))
 		return
 	}

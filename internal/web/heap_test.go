@@ -1,28 +1,31 @@
 package web
 
 import (
-	"errors"
-	"io"
-	"path/filepath"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/isobar-go/isobar/internal/heap"
 )
 
 func TestHeapPages(t *testing.T) {
-	server := newServer(t, Config{Store: filepath.Join(t.TempDir(), "none.db"), Heaps: []Heap{
-		{"a<b>.heap", func(w io.Writer) error {
-			_, err := io.WriteString(w, "<style>p{}</style><p>holders</p>")
-			return err
-		}},
-		{"gone.heap", func(io.Writer) error { return errors.New("no such file <x>") }},
-	}})
+	t.Chdir(t.TempDir())
+	report := &heap.Report{Format: 1, Program: "/bin/x", Tree: &heap.Node{Retained: 5000, Children: []*heap.Node{
+		{Label: "main.sessions", Type: "[]uint8", Retained: 5000, Reached: 5000, Bytes: 5000, Objects: 1}}}}
+	if err := report.Save("a<b>.heap"); err != nil {
+		t.Skipf("no such name here: %v", err)
+	}
+	if err := os.WriteFile("text<x>.heap", []byte("no report"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(t, Config{Store: "none.db", Heaps: []string{"a<b>.heap", "text<x>.heap"}})
 	for _, tc := range []struct {
 		address, want string
 		status        int
 	}{
 		{"/heap", `<a href="/heap/1">a&lt;b&gt;.heap</a>`, 200},
-		{"/heap/1", "<p>holders</p>", 200},
-		{"/heap/2", "no such file &lt;x&gt;", 500},
+		{"/heap/1", "main.sessions", 200},
+		{"/heap/2", "text&lt;x&gt;.heap", 500},
 		{"/heap/3", "", 404},
 		{"/heap/x", "", 404},
 	} {

@@ -26,7 +26,7 @@
 //
 // Any number of goroutines may use a Server. It must not be copied.
 //
-// Imports: base, kit, lab, study, show, advice, live, fleet, session.
+// Imports: base, kit, lab, study, show, advice, heap, live, fleet, session.
 package web
 
 import (
@@ -43,6 +43,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/advice"
 	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/page"
@@ -67,11 +68,7 @@ type Config struct {
 	Fleet func(context.Context) (*fleet.Status, error)
 	// Watched are the running processes with a live page.
 	Watched []Watched
-	// Advice returns the newest advice in the store; nil, or a nil Advice, if
-	// there is none. AdviceStyle is its style, in addition to that of reports.
-	Advice      func(*store.Store) (*Advice, error)
-	AdviceStyle template.CSS
-	Heaps       []Heap // saved reports
+	Heaps   []string // files that 'isobar heap --save' wrote
 }
 
 // A Server serves the pages of one store. Make one with New.
@@ -263,7 +260,7 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request) {
 	switch name {
 	case "report.css":
 	case "advice.css":
-		data = []byte(s.config.AdviceStyle)
+		data = []byte(advice.Style())
 	default:
 		data, _ = assets.ReadFile("assets/" + name) // kinds lists existing files only
 	}
