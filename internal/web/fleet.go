@@ -115,7 +115,7 @@ func (s *Server) serveFleetEvents(w http.ResponseWriter, r *http.Request) {
 	stream(w, r, 2*s.poll, func() (event string, more bool) {
 		parts, err := s.fleet.get().parts()
 		if err != nil {
-			return "", false
+			return alive, false
 		}
 		maps.DeleteFunc(parts, func(name, part string) bool {
 			before, ok := sent[name]

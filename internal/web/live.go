@@ -56,12 +56,8 @@ func (s *Server) livePage(*http.Request) (*frame, error) {
 	return f, nil
 }
 
-// pollInterval is how often a run's progress is read for its followers, and
-// aliveInterval how often they hear that it has not changed.
-const (
-	pollInterval  = time.Second
-	aliveInterval = 15 * time.Second
-)
+// pollInterval is how often a run's progress is read for its followers.
+const pollInterval = time.Second
 
 // serveEvents sends the progress of a run as server-sent events until it is
 // complete, the client leaves, or the store cannot be read.
@@ -71,22 +67,19 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, text.Clean(err.Error()), errorFrame(err).status)
 		return
 	}
-	last, sent := -1, time.Now()
+	last := -1
 	stream(w, r, s.poll, func() (event string, more bool) {
 		_, run, err := s.find(id)
 		if err != nil {
 			return "event: trouble\ndata: " + text.Clean(err.Error()) + "\n\n", false
 		}
-		switch done := run.Finished + run.Failed; {
-		case done != last:
-			last, sent = done, time.Now()
-			return fmt.Sprintf("data: {\"finished\":%d,\"failed\":%d,\"total\":%d}\n\n", run.Finished, run.Failed,
-				run.Total), done < run.Total
-		case time.Since(sent) >= aliveInterval:
-			sent = time.Now()
+		done := run.Finished + run.Failed
+		if done == last {
 			return alive, true
 		}
-		return "", true
+		last = done
+		return fmt.Sprintf("data: {\"finished\":%d,\"failed\":%d,\"total\":%d}\n\n", run.Finished, run.Failed,
+			run.Total), done < run.Total
 	})
 }
 
@@ -94,7 +87,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 const alive = ": alive\n\n"
 
 // stream sends server-sent events, one now and one after each interval, until next has no
-// more or the client leaves. An empty event is not sent.
+// more or the client leaves.
 func stream(w http.ResponseWriter, r *http.Request, every time.Duration, next func() (event string, more bool)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
@@ -105,13 +98,8 @@ func stream(w http.ResponseWriter, r *http.Request, every time.Duration, next fu
 	defer tick.Stop()
 	for {
 		event, more := next()
-		if event != "" {
-			out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if the writer supports deadlines
-			if _, err := io.WriteString(w, event); err != nil || out.Flush() != nil {
-				return
-			}
-		}
-		if !more {
+		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if the writer supports deadlines
+		if _, err := io.WriteString(w, event); err != nil || out.Flush() != nil || !more {
 			return
 		}
 		select {

@@ -1,8 +1,8 @@
 package web
 
 import (
+	"bufio"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -355,25 +355,28 @@ func TestEvents(t *testing.T) {
 	if answer.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("%v", answer.Header)
 	}
-	var text strings.Builder
-	want := ""
+	lines := bufio.NewReader(answer.Body)
+	next := func() string { // the next event that says something, "" at the end
+		for {
+			event, err := lines.ReadString('\n')
+			blank, _ := lines.ReadString('\n')
+			if event+blank != alive || err != nil {
+				return event + blank
+			}
+		}
+	}
 	for i := 3; i <= 6; i++ {
-		want += fmt.Sprintf("data: {\"finished\":%d,\"failed\":0,\"total\":6}\n\n", i)
 		if i > 3 {
 			if err := s.Append(id, testRecord(testPlan(2)[i-1]), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for text.Len() < len(want) {
-			b := make([]byte, 1)
-			if _, err := answer.Body.Read(b); err != nil && err != io.EOF {
-				t.Fatal(err)
-			}
-			text.Write(b)
+		if got, want := next(), fmt.Sprintf("data: {\"finished\":%d,\"failed\":0,\"total\":6}\n\n", i); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if rest, err := io.ReadAll(answer.Body); text.String()+string(rest) != want || err != nil {
-		t.Errorf("%q, %v, want %q and the end", text.String()+string(rest), err, want)
+	if rest := next(); rest != "" {
+		t.Errorf("%q after the end", rest)
 	}
 	<-left
 	// A browser that leaves ends the request.
