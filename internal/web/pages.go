@@ -72,8 +72,8 @@ func (s *Server) runsPage(r *http.Request) (*frame, error) {
 	slice := store.Slice{Limit: pageRuns, Filter: body.Filter}
 	for name, at := range map[string]*int64{"before": &slice.Before, "after": &slice.After} {
 		if text := query.Get(name); text != "" {
-			if *at, err = number(name, text); err != nil {
-				return nil, err
+			if *at, err = strconv.ParseInt(text, 10, 64); err != nil || *at < 1 {
+				return nil, fmt.Errorf("web: %s=%q: %w: want a number from 1 upwards", name, text, errBadRequest)
 			}
 		}
 	}
@@ -115,32 +115,13 @@ func noRuns() *empty {
 		[]string{"isobar lab", "isobar lab run exec --gc default,400,off -- ./yourprogram"}}
 }
 
-// number parses the number of a run, or of anything else that counts from 1.
-func number(what, text string) (int64, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("web: %s %q: %w: want a number from 1 upwards, as the list of runs shows it", what, text,
-			errBadRequest)
-	}
-	return n, nil
-}
-
-// find returns the store and the run with the given number, or the newest for
-// "last".
+// find returns the store and a run in it, by its number or as "last".
 func (s *Server) find(id string) (*store.Store, store.Run, error) {
 	from, err := s.source.get()
 	if err != nil {
 		return nil, store.Run{}, err
 	}
-	if id == "last" {
-		run, err := from.Last()
-		return from, run, err
-	}
-	n, err := number("run", id)
-	if err != nil {
-		return nil, store.Run{}, err
-	}
-	run, err := from.Run(n)
+	run, err := session.FindRun(from, id)
 	return from, run, err
 }
 

@@ -46,6 +46,7 @@ import (
 	"github.com/isobar-go/isobar/internal/advice"
 	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
@@ -234,10 +235,10 @@ var errBadRequest = errors.New("invalid address")
 func errorFrame(err error) *frame {
 	f := &frame{main: templates()["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError,
 		Body: text.Clean(err.Error())}
-	switch {
+	switch misuse := new(session.Misuse); {
 	case errors.Is(err, errNoPage), errors.Is(err, store.ErrNotFound):
 		f.Title, f.status = "There is no such page", http.StatusNotFound
-	case errors.Is(err, errBadRequest):
+	case errors.Is(err, errBadRequest), errors.As(err, &misuse):
 		f.Title, f.status = "Invalid address", http.StatusBadRequest
 	}
 	return f
