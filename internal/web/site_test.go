@@ -15,7 +15,12 @@ func TestNavigation(t *testing.T) {
 	if len(links) < 6 || links[0].Href != "/" {
 		t.Fatalf("navigation %+v", links)
 	}
-	for _, link := range links {
+	for i, link := range links {
+		for _, other := range links[:i] {
+			if other.Section == link.Section || other.Place == link.Place {
+				t.Errorf("%s and %s have one section or place", other.Name, link.Name)
+			}
+		}
 		t.Run(link.Section, func(t *testing.T) {
 			status, body, h := get(t, server, link.Href)
 			if status != 200 || h.Get("Content-Security-Policy") != policy {
@@ -29,23 +34,5 @@ func TestNavigation(t *testing.T) {
 				t.Error("no command that brings something to show")
 			}
 		})
-	}
-}
-
-func TestPlacesAreTakenOnce(t *testing.T) {
-	for name, n := range map[string]nav{
-		"section": {99, "runs", "More runs", "/more"},
-		"place":   {10, "more", "More runs", "/more"},
-	} {
-		before := len(sitePages)
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("a second page has the %s of the runs", name)
-				}
-			}()
-			register(sitePage{pattern: "/more", serve: noPage, nav: n})
-		}()
-		sitePages = sitePages[:before]
 	}
 }

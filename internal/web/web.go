@@ -92,7 +92,13 @@ func New(c Config) *Server {
 		s.fleet = &fleetSource{ask: c.Fleet}
 	}
 	for _, p := range sitePages {
-		s.mux.HandleFunc("GET "+p.pattern, s.serve(func(r *http.Request) (*frame, error) { return p.serve(s, r) }))
+		s.mux.HandleFunc("GET "+p.pattern, func(w http.ResponseWriter, r *http.Request) {
+			f, err := p.serve(s, r)
+			if err != nil {
+				f = errorFrame(err)
+			}
+			s.write(w, f)
+		})
 	}
 	s.mux.HandleFunc("GET /run/{run}/events", s.serveEvents)
 	s.mux.HandleFunc("GET /run/{run}/report.html", s.serveReport)
@@ -153,16 +159,8 @@ type nav struct {
 // sitePages are all pages. Init functions fill it; nothing changes it afterwards.
 var sitePages []sitePage
 
-// register adds a page. It is called from init functions and panics if the
-// navigation has its section or place already; New does so for its pattern.
-func register(p sitePage) {
-	for _, have := range sitePages {
-		if p.nav.Name != "" && (have.nav.Section == p.nav.Section || have.nav.Place == p.nav.Place) {
-			panic("web: register: " + p.nav.Name + " and " + have.nav.Name + " have one section or place in the navigation")
-		}
-	}
-	sitePages = append(sitePages, p)
-}
+// register adds a page. It is called from init functions.
+func register(p sitePage) { sitePages = append(sitePages, p) }
 
 func init() {
 	register(sitePage{pattern: "/{anything...}", serve: noPage})
@@ -197,17 +195,6 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	}
 	return all
 })
-
-// serve makes a handler of a function that returns a page.
-func (s *Server) serve(page func(*http.Request) (*frame, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		f, err := page(r)
-		if err != nil {
-			f = errorFrame(err)
-		}
-		s.write(w, f)
-	}
-}
 
 // write sends a page: whole, or an error in its place.
 func (s *Server) write(w http.ResponseWriter, f *frame) {
