@@ -137,7 +137,7 @@ func TestPartition(t *testing.T) {
 		}
 		return noop(ctx, c)
 	}
-	startWorker(t, Options{URL: "nats://" + proxy.address, TokenFile: tokenFile(t, server.Token())}, workerConfig(t, "cut", slow))
+	startWorker(t, Options{URL: "nats://" + proxy.address, TokenFile: tokenFile(t, server.token)}, workerConfig(t, "cut", slow))
 	startWorker(t, Options{Server: server}, workerConfig(t, "near", func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
 		time.Sleep(5 * time.Millisecond) // leave some for the other
 		return noop(ctx, c)

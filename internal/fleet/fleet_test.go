@@ -153,7 +153,7 @@ func noop(_ context.Context, c cell.Cell) (cell.Record, profiles, error) {
 // workerConfig describes a worker of the given name, on a machine of that name.
 func workerConfig(t testing.TB, name string, run runFunc) WorkerConfig {
 	return WorkerConfig{
-		Name: name, Machine: cell.Machine{Hostname: "machine-" + name, Isobar: "test", CPUs: 2}, Dir: t.TempDir(),
+		Name: name, Machine: cell.Machine{Hostname: "machine-" + name, Isobar: "test", CPUs: 2}, Dir: t.TempDir(), Allow: []string{KindLab},
 		Runner: func(string) Runner { return run },
 		Log:    func(format string, args ...any) { t.Logf(name+": "+format, args...) },
 	}

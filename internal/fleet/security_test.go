@@ -89,7 +89,7 @@ func TestNKeys(t *testing.T) {
 		f.Close()
 		t.Error("a stranger's key was accepted")
 	}
-	if f, err := Connect(t.Context(), Options{URL: server.URL(), TokenFile: tokenFile(t, server.Token())}); err == nil {
+	if f, err := Connect(t.Context(), Options{URL: server.URL(), TokenFile: tokenFile(t, server.token)}); err == nil {
 		f.Close()
 		t.Error("a token was accepted in place of a key")
 	}

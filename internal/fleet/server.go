@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -22,14 +21,13 @@ import (
 // ServerConfig configures a server in this process. The zero value is a server
 // that no other process can reach, in a temporary directory.
 type ServerConfig struct {
-	// Dir is where streams are kept; "" means a temporary directory that Close
-	// removes.
+	// Dir is an existing directory where streams are kept; "" means a temporary one
+	// that Close removes.
 	Dir string
 	// Listen is the address for others, HOST:PORT; "" means none, port 0 any.
 	Listen string
-	// Token is the token that clients must show; "" generates one, see
-	// Server.Token. With NKeys, the public keys of users (U...), it is not
-	// accepted.
+	// Token is the token that clients must show; "" generates one for clients in
+	// this process. With NKeys, the public keys of users (U...), it is not accepted.
 	Token string
 	NKeys []string
 	// PEM files. With CA, clients must show a certificate signed by it.
@@ -99,9 +97,6 @@ func free(addresses ...string) error {
 	return nil
 }
 
-// Token returns the token that clients must show.
-func (s *Server) Token() string { return s.token }
-
 // URL returns where others reach the server; "" if they cannot.
 func (s *Server) URL() string {
 	if s.ns.Addr() == nil {
@@ -134,10 +129,7 @@ func (c ServerConfig) options(s *Server) (*server.Options, error) {
 			return nil, err
 		}
 		s.temp, o.StoreDir = dir, dir
-	} else if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return nil, err
 	}
-	o.StoreDir = filepath.Clean(o.StoreDir)
 	if len(c.NKeys) == 0 {
 		o.Authorization = s.token
 	}

@@ -304,22 +304,18 @@ func (s *sweep) store(results []*Result) error {
 		return s.unstored
 	}
 	for _, r := range results {
-		s.forget(r.Block)
+		b := s.pending[r.Block]
+		if b == nil {
+			continue
+		}
+		delete(s.pending, r.Block)
+		if b.sent {
+			s.sent--
+		} else if i := slices.Index(s.order, b); i >= 0 {
+			s.order = slices.Delete(s.order, i, i+1)
+		}
 	}
 	return nil
-}
-
-func (s *sweep) forget(number int) {
-	b := s.pending[number]
-	if b == nil {
-		return
-	}
-	delete(s.pending, number)
-	if b.sent {
-		s.sent--
-	} else if i := slices.Index(s.order, b); i >= 0 {
-		s.order = slices.Delete(s.order, i, i+1)
-	}
 }
 
 // open decodes a result. It returns nil for a useless one: of a block that is
@@ -366,8 +362,7 @@ func (s *sweep) fail(b *block, reason string) *Result {
 }
 
 func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
 }

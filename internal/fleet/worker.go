@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +41,7 @@ type WorkerConfig struct {
 	// Labels are the operator's own; cpu, cores, os, arch, kernel and machine (the
 	// digest of its name) are added.
 	Labels map[string]string
-	// Allow lists the kinds of work: KindLab, KindExec. Empty means KindLab.
+	// Allow lists the kinds of work: KindLab, KindExec.
 	Allow []string
 	// Runner returns a runner for cells in the given working directory.
 	Runner func(dir string) Runner
@@ -116,12 +115,6 @@ func (m *Member) platform() string { return m.Machine.OS + "/" + m.Machine.Arch 
 
 // NewWorker returns a worker of the fleet.
 func NewWorker(f *Fleet, config WorkerConfig) *Worker {
-	if config.Runner == nil {
-		panic("fleet: NewWorker: no Runner")
-	}
-	if len(config.Allow) == 0 {
-		config.Allow = []string{KindLab}
-	}
 	if config.Name == "" {
 		config.Name = fmt.Sprintf("%s-%06x", config.Machine.Hostname, rand.N(1<<24))
 	}
@@ -135,9 +128,6 @@ func NewWorker(f *Fleet, config WorkerConfig) *Worker {
 	w := &Worker{fleet: f, config: config, news: make(chan queue, 64), draining: make(chan struct{})}
 	w.drain = sync.OnceFunc(func() { close(w.draining) })
 	w.member = Member{Name: config.Name, Machine: m, Labels: labels, Allow: config.Allow, Since: time.Now(), State: "idle"}
-	if m.OS == "" {
-		w.member.Machine.OS, w.member.Machine.Arch = runtime.GOOS, runtime.GOARCH
-	}
 	return w
 }
 
