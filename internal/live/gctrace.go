@@ -41,7 +41,7 @@ var traceFigures = []monitor.Figure{
 type traceFeed struct {
 	name   string
 	config Config
-	in     io.Closer   // nil if not ours to close
+	in     io.Closer   // what Close closes, to end a read that waits; nil for none
 	events chan func() // what happened to the stream, for the goroutine that calls Next
 	stop   context.CancelFunc
 
@@ -68,10 +68,6 @@ const maxBacklog = 600
 func newTraceFeed(name string, r io.Reader, c Config) *traceFeed {
 	ctx, stop := context.WithCancel(context.Background())
 	f := &traceFeed{name: name, config: c, events: make(chan func(), 64), stop: stop, epoch: 1, caughtUp: true}
-	f.in, _ = r.(io.Closer)
-	if file, ok := r.(*os.File); ok && file == os.Stdin {
-		f.in = nil
-	}
 	if t, ok := r.(*tail); ok {
 		f.caughtUp = false
 		t.ctx = ctx
@@ -255,6 +251,7 @@ func openFile(name string, c Config) (Feed, error) {
 	}
 	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() || c.Once {
 		f := newTraceFeed(name, file, c)
+		f.in = file
 		if err == nil && info.Mode().IsRegular() {
 			f.caughtUp = false // all of it is in the past
 		}
@@ -329,14 +326,10 @@ func (t *tail) follow() error {
 	return nil
 }
 
-// release closes what t has open.
+// release closes what t has open, once the goroutine that reads has ended with the feed.
 func (t *tail) release() {
 	t.file.Close()
 	if t.next != nil {
 		t.next.Close()
 	}
 }
-
-// Close does nothing: the goroutine that reads owns the file. It ends with the
-// feed, and closes it then.
-func (t *tail) Close() error { return nil }

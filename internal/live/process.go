@@ -70,16 +70,15 @@ func openProcess(pid int, c Config) (Feed, error) {
 	switch {
 	case f.web != nil:
 	case len(ports) > 0:
-		f.note = fmt.Sprintf("none of the ports that it listens on (%v) has figures: only what the kernel knows is shown; "+
-			"mount monitor.Handler() in the program, import net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its "+
-			"standard error", ports)
+		f.note = fmt.Sprintf("none of the ports that it listens on (%v) has figures%s", ports, onlyKernel)
 	case f.note == "":
-		f.note = "it listens on no port of the loopback interface: only what the kernel knows is shown; mount " +
-			"monitor.Handler() in the program, import net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its " +
-			"standard error"
+		f.note = "it listens on no port of the loopback interface" + onlyKernel
 	}
 	return f, nil
 }
+
+const onlyKernel = ": only what the kernel knows is shown; mount monitor.Handler() in the program, import " +
+	"net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its standard error"
 
 // firstWithFigures returns the feed of the first port that has figures.
 func firstWithFigures(ports []string, c Config) Feed {

@@ -153,12 +153,8 @@ func newClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
 
 // await waits for d; it returns false if ctx ended.
 func await(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	over, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-over.Done()
+	return ctx.Err() == nil
 }
