@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -62,19 +63,20 @@ func TestRunningGC(t *testing.T) {
 
 // TestStepsInAPipe: a line each ten seconds, with the time left.
 func TestStepsInAPipe(t *testing.T) {
-	var b strings.Builder
-	clock := time.Now()
-	s := newSteps(&b)
-	s.now = func() time.Time { return clock }
-	for i := range 9 {
-		s.begin(tune.Step{Doing: "looking at GOGC=400", Done: i, Planned: 20, Left: 42 * time.Second})
-		clock = clock.Add(3 * time.Second)
-	}
-	want := strings.Repeat("isobar: run N of at most 20, 42s left: looking at GOGC=400\n", 2)
-	got := strings.NewReplacer("run 5 ", "run N ", "run 9 ", "run N ").Replace(b.String())
-	if got != want {
-		t.Errorf("%q, want %q", b.String(), want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var b strings.Builder
+		l := &TuneLog{status: NewStatus(&b)}
+		for i := range 9 {
+			l.begin(tune.Step{Doing: "looking at GOGC=400", Done: i, Planned: 20, Left: 42 * time.Second})
+			time.Sleep(3 * time.Second)
+		}
+		l.status.End()
+		want := "10s: run 4 of at most 20, 42s left: looking at GOGC=400\n" +
+			"20s: run 7 of at most 20, 42s left: looking at GOGC=400\n"
+		if b.String() != want {
+			t.Errorf("%q, want %q", b.String(), want)
+		}
+	})
 	var out outputFile
 	out.path = t.TempDir() + "/reports/run-1.log"
 	for range 20 {

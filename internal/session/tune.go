@@ -39,7 +39,7 @@ type TuneLog struct {
 	seed    uint64
 	served  bool // the program is a server
 	output  *outputFile
-	steps   *steps
+	status  *Status
 	latest  *cell.Record // of the latest run, nil before it
 }
 
@@ -57,9 +57,9 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 		return nil, err
 	}
 	l := &TuneLog{session: se, ctx: ctx, output: &outputFile{}, store: s, path: path,
-		unlock: unlock, timeout: o.Timeout, memory: c.MemoryBytes, steps: newSteps(se.Err)}
+		unlock: unlock, timeout: o.Timeout, memory: c.MemoryBytes, status: NewStatus(se.Err)}
 	l.runner = runner.New(runner.Config{Log: l.output})
-	c.Begin = l.steps.begin
+	c.Begin = l.begin
 	machine := host.Fingerprint()
 	if o.Resume {
 		err = l.resume(o.Name, c)
@@ -127,11 +127,20 @@ func (l *TuneLog) join(o *Fleet, base cell.Config) error {
 	return err
 }
 
+// begin says what tuning does, how far it is and the time left.
+func (l *TuneLog) begin(step tune.Step) {
+	line := fmt.Sprintf("run %d of at most %d", step.Done+1, step.Planned)
+	if step.Done > 0 {
+		line += fmt.Sprintf(", %v left", step.Left.Round(time.Second))
+	}
+	l.status.Say(line + ": " + text.Clean(step.Doing))
+}
+
 func (l *TuneLog) Close() {
 	if l.Fleet != nil {
 		l.Fleet.leave()
 	}
-	l.steps.Clear()
+	l.status.End()
 	l.output.Close()
 	l.store.Close()
 	l.unlock()
@@ -147,13 +156,7 @@ func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 
 // Keep is Measure for what the caller measures.
 func (l *TuneLog) Keep(config cell.Config, block int, measure func() (*cell.Record, error)) (*cell.Record, error) {
-	return l.keep(config, block, func(c cell.Cell) (*cell.Record, error) {
-		rec, err := measure()
-		if err == nil {
-			rec.Cell = c
-		}
-		return rec, err
-	})
+	return l.keep(config, block, func(cell.Cell) (*cell.Record, error) { return measure() })
 }
 
 // keep stores what measure gives, unless the store has the record already.
@@ -179,10 +182,11 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	}
 	began := time.Now()
 	rec, err := measure(c)
-	l.steps.Clear()
+	l.status.Clear()
 	if err != nil {
 		return nil, err
 	}
+	rec.Cell = c
 	rec.Set(cell.RunTime, time.Since(began).Seconds())
 	l.latest = rec
 	if rec.Err != nil && rec.Err.Kind == cell.FailExit { // what runs next takes its place, now or with --resume
@@ -223,7 +227,7 @@ func (l *TuneLog) Report(out string, result any) (string, error) {
 
 // Failed adds to the error what the user can do, and what is kept.
 func (l *TuneLog) Failed(err error) error {
-	l.steps.Clear()
+	l.status.Clear()
 	kept := ""
 	var failure *cell.Failure
 	n := l.next
