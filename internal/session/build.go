@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -242,12 +241,8 @@ func withStderr(err error) error {
 	if !ok {
 		return err
 	}
-	lines := slices.DeleteFunc(strings.Split(string(exit.Stderr), "\n"),
-		func(s string) bool { return strings.TrimSpace(s) == "" })
-	if len(lines) == 0 {
-		return err
-	}
-	return fmt.Errorf("%w: %s", err, lines[len(lines)-1])
+	said := strings.TrimSpace(string(exit.Stderr))
+	return fmt.Errorf("%w: %s", err, said[strings.LastIndexByte(said, '\n')+1:])
 }
 
 // onePackage returns the directory and the name of a package.

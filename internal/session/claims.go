@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -103,17 +102,14 @@ func experimentsOf(claims []*claim.Claim) []claim.Doubt {
 // Outcomes reads what the store says about the claims. There may be no store
 // yet.
 func (se *Session) Outcomes(claims []*claim.Claim) ([]claim.Outcome, error) {
-	path, err := se.StorePath()
+	s, err := se.OpenForReading()
+	if errors.Is(err, store.ErrNotFound) {
+		return claim.Read(nil, claims)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var s *store.Store
-	if _, err := os.Stat(path); err == nil {
-		if s, err = store.OpenReadOnly(path); err != nil {
-			return nil, err
-		}
-		defer s.Close()
-	}
+	defer s.Close()
 	return claim.Read(s, claims)
 }
 
