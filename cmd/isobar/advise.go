@@ -174,20 +174,16 @@ func chosen(names []string) ([]*check.Check, error) {
 	for _, name := range names {
 		c := advise.Lookup(name)
 		if c == nil {
-			return nil, unknownCheck(name)
+			var known []string
+			for _, c := range advise.All() {
+				known = append(known, c.Name)
+			}
+			return nil, usage(fmt.Errorf("unknown check %q%s; 'isobar advise checks' lists them", name,
+				workload.DidYouMean(name, known)))
 		}
 		checks = append(checks, c)
 	}
 	return checks, nil
-}
-
-func unknownCheck(name string) error {
-	var names []string
-	for _, c := range advise.All() {
-		names = append(names, c.Name)
-	}
-	return usage(fmt.Errorf("unknown check %q%s; 'isobar advise checks' lists them", name,
-		workload.DidYouMean(name, names)))
 }
 
 // noEvidence is the share of a profile below which a finding is folded: hardly
@@ -222,18 +218,19 @@ func (a *app) adviseChecksCommand() *cobra.Command {
 			if markdown {
 				return advice.Docs(a.Out, advise.All())
 			}
+			checks, err := chosen(args)
+			if err != nil {
+				return err
+			}
 			if len(args) == 1 {
-				c := advise.Lookup(args[0])
-				if c == nil {
-					return unknownCheck(args[0])
-				}
+				c := checks[0]
 				_, err := fmt.Fprintf(a.Out, "%s: %s\n", c.Name, c.Analyzer.Doc)
 				if e := exercise.Explain(c.Exercise); e != nil && err == nil {
 					_, err = fmt.Fprint(a.Out, e)
 				}
 				return err
 			}
-			for _, c := range advise.All() {
+			for _, c := range checks {
 				number := "-"
 				if c.Exercise > 0 {
 					number = fmt.Sprint(c.Exercise)
