@@ -11,53 +11,31 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // fleetFlags are the flags for connecting to a fleet.
-type fleetFlags struct {
-	prefix string
-	fleet.Options
-}
+type fleetFlags struct{ fleet.Options }
 
-func (o *fleetFlags) addFlags(f *pflag.FlagSet, prefix string) {
-	o.prefix = prefix
+func (o *fleetFlags) addFlags(cmd *cobra.Command, prefix string) {
+	f := cmd.Flags()
 	f.StringVar(&o.TokenFile, prefix+"token-file", "", "`FILE` with the fleet's token")
 	f.StringVar(&o.NKeyFile, prefix+"nkey", "", "`FILE` with the seed of an nkey, instead of a token")
 	f.StringVar(&o.CredsFile, prefix+"creds", "", "`FILE` with a user's JWT and seed, instead of a token")
 	f.StringVar(&o.CA, prefix+"ca", "", "PEM `FILE` of the authority that signed the servers' certificates")
 	f.StringVar(&o.Cert, prefix+"cert", "", "PEM `FILE` of this client's certificate")
 	f.StringVar(&o.Key, prefix+"key", "", "PEM `FILE` of its key")
+	cmd.MarkFlagsMutuallyExclusive(prefix+"token-file", prefix+"nkey", prefix+"creds")
 }
 
 // options returns what connects to url.
-func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
-	given := 0
-	for _, file := range []string{o.TokenFile, o.NKeyFile, o.CredsFile} {
-		if file != "" {
-			given++
-		}
-	}
-	if given > 1 {
-		return fleet.Options{}, usage(fmt.Errorf("--%[1]stoken-file, --%[1]snkey and --%[1]screds: give one of them",
-			o.prefix))
-	}
+func (o *fleetFlags) options(a *app, url, name string) fleet.Options {
 	out := o.Options
 	out.URL, out.Name = url, name
 	out.Log = func(format string, args ...any) { fmt.Fprintf(a.Err, "isobar: fleet: "+format+"\n", args...) }
-	return out, nil
-}
-
-// connect connects to the fleet at url.
-func (o *fleetFlags) connect(ctx context.Context, a *app, url, name string) (*fleet.Fleet, error) {
-	options, err := o.options(a, url, name)
-	if err != nil {
-		return nil, err
-	}
-	return fleet.Connect(ctx, options)
+	return out
 }
 
 func (a *app) fleetCommand() *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/lab/plan"
@@ -22,27 +22,27 @@ type sweepOptions struct {
 }
 
 // fleet is the fleet that the flags name; nil for none.
-func (o *sweepOptions) fleet(a *app) (*session.Fleet, error) {
+func (o *sweepOptions) fleet(a *app) *session.Fleet {
 	if o == nil || o.url == "" {
-		return nil, nil
+		return nil
 	}
 	by := o.Fleet
-	var err error
-	by.Connect, err = o.connect.options(a, o.url, "isobar lab")
-	return &by, err
+	by.Connect = o.connect.options(a, o.url, "isobar lab")
+	return &by
 }
 
-func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
-	o.addJoinFlags(f)
-	f.StringSliceVar(&o.Platforms, "fleet-platform", nil,
+func (o *sweepOptions) addFlags(cmd *cobra.Command) {
+	o.addJoinFlags(cmd)
+	cmd.Flags().StringSliceVar(&o.Platforms, "fleet-platform", nil,
 		"build a Go package for workers of this `OS/ARCH`; several (default: this machine's)")
 }
 
 // addJoinFlags adds the flags of every command that measures on a fleet.
-func (o *sweepOptions) addJoinFlags(f *pflag.FlagSet) {
+func (o *sweepOptions) addJoinFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVar(&o.url, "fleet", "", "measure on the workers of the fleet at `URL`; local for a worker in this "+
 		"process")
-	o.connect.addFlags(f, "fleet-")
+	o.connect.addFlags(cmd, "fleet-")
 	f.StringSliceVar(&o.Require, "fleet-require", nil,
 		"use only workers with this label: `KEY=PATTERN` or KEY>=NUMBER, such as cores>=8")
 	f.DurationVar(&o.Patience, "fleet-patience", 30*time.Second,

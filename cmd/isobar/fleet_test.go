@@ -297,7 +297,7 @@ func TestFleetUsage(t *testing.T) {
 		{"worker nats://127.0.0.1:1 --allow everything", "lab or exec"},
 		{"worker nats://127.0.0.1:1 --label rack", "KEY=VALUE"},
 		{"worker nats://127.0.0.1:1 --max-memory lots", "4GiB"},
-		{"worker nats://127.0.0.1:1 --token-file a --nkey b", "give one"},
+		{"worker nats://127.0.0.1:1 --token-file a --nkey b", "none of the others can be"},
 		{"lab run market --fleet local --input ticks.csv", "names a file of this machine"},
 		{"lab run market --fleet local --budget 1m", "whole plan"},
 		{"lab run market --fleet local --fleet-require cores", "KEY=PATTERN"},

@@ -26,15 +26,9 @@ func (a *app) measure(
 	if err != nil {
 		return usage(err)
 	}
-	by, err := sweep.fleet(a)
-	if err != nil {
-		return err
-	}
-	if opts.name != "" {
-		name = opts.name
-	}
 	m, err := a.Measure(ctx, session.Measurement{
-		Name: name, Args: os.Args[1:], Seed: spec.Seed, Cells: cells, Budget: opts.budget, Fleet: by, Page: opts.output.out,
+		Name: cmp.Or(opts.name, name), Args: os.Args[1:], Seed: spec.Seed, Cells: cells, Budget: opts.budget,
+		Fleet: sweep.fleet(a), Page: opts.output.out,
 	})
 	if err != nil {
 		return err
@@ -44,11 +38,7 @@ func (a *app) measure(
 
 // resume continues a run exactly where it stopped.
 func (a *app) resume(ctx context.Context, id string, sweep *sweepOptions, output *outputOptions) error {
-	by, err := sweep.fleet(a)
-	if err != nil {
-		return err
-	}
-	m, err := a.Resume(ctx, id, by, output.out)
+	m, err := a.Resume(ctx, id, sweep.fleet(a), output.out)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ for all numbers from LOW to HIGH, STEP apart; LOW..HIGH*FACTOR multiplies instea
 	}
 	cmd.Flags().BoolVar(&resume, "resume", false, "continue run RUN (default: the latest) exactly where it stopped")
 	output.addFlags(cmd.Flags())
-	sweep.addFlags(cmd.Flags())
+	sweep.addFlags(cmd)
 	const instruments, exhibits = "instruments", "exhibits"
 	cmd.AddGroup(&cobra.Group{ID: instruments, Title: "Workloads:"},
 		&cobra.Group{ID: exhibits, Title: "Exhibits of the five documents:"})
@@ -91,7 +91,7 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 	}
 	r.factors.addFlags(cmd.Flags())
 	r.opts.addFlags(cmd.Flags(), 6, 10*time.Minute, 0)
-	r.sweep.addFlags(cmd.Flags())
+	r.sweep.addFlags(cmd)
 	for _, p := range w.Params {
 		r.values = append(r.values, cmd.Flags().String(p.Name, p.Default, p.Help))
 	}

@@ -68,7 +68,7 @@ and stopped with SIGTERM.`,
 	f.StringVar(&o.build.Run, "run", ".", "with --bench: the `REGEXP` of benchmarks to run")
 	f.StringVar(&o.build.Time, "benchtime", "", "with --bench: iterations, such as 1000x (default: about 2 s of them)")
 	o.server.addFlags(f)
-	o.fleet.addJoinFlags(f)
+	o.fleet.addJoinFlags(cmd)
 	o.attach.addFlags(f)
 	o.pods.addFlags(f)
 	f.StringVar(&o.objective, "objective", "",

@@ -54,16 +54,17 @@ type tuneOptions struct {
 // serverOptions are the parameters of the workload serve. The command is a
 // server if a URL or a load is given.
 type serverOptions struct {
+	w     *workload.Workload
 	given map[string]*string // by parameter
 }
 
 func (o *serverOptions) addFlags(f *pflag.FlagSet) {
-	w, err := workload.Lookup("serve")
-	if err != nil {
+	var err error
+	if o.w, err = workload.Lookup("serve"); err != nil {
 		panic(err) // it is registered at start-up
 	}
 	o.given = map[string]*string{}
-	for _, p := range w.Params {
+	for _, p := range o.w.Params {
 		help := "server: " + p.Help
 		if p.Default != "" {
 			help += " (default " + p.Default + ")"
@@ -82,10 +83,6 @@ func (o *serverOptions) closed() bool {
 
 // params are the parameters, with defaults for what was not given.
 func (o *serverOptions) params() (workload.Params, error) {
-	w, err := workload.Lookup("serve")
-	if err != nil {
-		return nil, err
-	}
 	given := map[string]string{}
 	for name, value := range o.given {
 		if *value != "" {
@@ -99,7 +96,7 @@ func (o *serverOptions) params() (workload.Params, error) {
 	case given["load"] != "" && given["ready"] == "" && given["url"] == "":
 		return nil, errors.New("--load: say with --ready what answers when the server is ready: a URL, or host:port")
 	}
-	return w.Resolve(given)
+	return o.w.Resolve(given)
 }
 
 // validate rejects wrong flags before anything runs.
@@ -294,12 +291,8 @@ func (a *app) openLog(ctx context.Context, o *tuneOptions, c *tune.Config) (*ses
 	if err := session.CheckReport(o.out); err != nil {
 		return nil, err
 	}
-	by, err := o.fleet.fleet(a)
-	if err != nil {
-		return nil, err
-	}
 	return a.OpenTuneLog(ctx, session.TuneRun{Name: o.name(c.Base.Command), Resume: o.resume, Timeout: o.timeout,
-		Fleet: by}, c)
+		Fleet: o.fleet.fleet(a)}, c)
 }
 
 // tuneFailed gives the error that ended tuning its exit code.

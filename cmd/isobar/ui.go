@@ -54,7 +54,7 @@ other address needs the token in the printed address.`,
 	f.BoolVar(&o.open, "open", false, "open the page in the default browser")
 	f.BoolVar(&o.json, "json", false, "print the address as JSON")
 	f.StringVar(&o.fleet, "fleet", "", "show what the fleet at `URL` is doing")
-	o.connect.addFlags(f, "fleet-")
+	o.connect.addFlags(cmd, "fleet-")
 	f.StringArrayVar(&o.watch, "watch", nil, "show the live page of a process, like 'isobar watch --web': "+
 		"`URL|PID|FILE`; several")
 	f.StringArrayVar(&o.heaps, "heap", nil, "show a `FILE` that 'isobar heap --save' wrote; several")
@@ -73,11 +73,7 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	config := web.Config{Store: path, Version: host.Version(),
 		Ledger: func() (*text.Ledger, error) { return a.Ledger(claims) }, Heaps: o.heaps}
 	if o.fleet != "" {
-		options, err := o.connect.options(a, o.fleet, "isobar ui")
-		if err != nil {
-			return err
-		}
-		ask, leave := askFleet(options)
+		ask, leave := askFleet(o.connect.options(a, o.fleet, "isobar ui"))
 		defer leave()
 		config.Fleet = ask
 	}

@@ -56,7 +56,7 @@ the block back. --drain NAME makes a running worker finish and leave.`,
 		},
 	}
 	f := cmd.Flags()
-	o.connect.addFlags(f, "")
+	o.connect.addFlags(cmd, "")
 	f.StringVar(&o.name, "name", "", "name in reports (default: from the machine's digest)")
 	f.StringSliceVar(&o.labels, "label", nil, "`KEY=VALUE` that plans can require; cpu, cores, os, arch, kernel and "+
 		"machine are set automatically")
@@ -71,7 +71,7 @@ the block back. --drain NAME makes a running worker finish and leave.`,
 }
 
 func (a *app) drainWorker(ctx context.Context, url string, o *workerOptions) error {
-	f, err := o.connect.connect(ctx, a, url, "isobar drain")
+	f, err := fleet.Connect(ctx, o.connect.options(a, url, "isobar drain"))
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 	if err := session.CanRun(ctx, config.Runner(config.Dir)); err != nil {
 		return fmt.Errorf("worker: no program can run in %s: %w: give --dir a place that its user may enter", config.Dir, err)
 	}
-	f, err := o.connect.connect(ctx, a, url, "isobar worker")
+	f, err := fleet.Connect(ctx, o.connect.options(a, url, "isobar worker"))
 	if err != nil {
 		return err
 	}
