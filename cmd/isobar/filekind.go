@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -43,30 +41,29 @@ var marks = []struct {
 // mistaken is an error if a file is of another kind than those that a command
 // reads, and isobar knows which. The reader itself says what else is wrong.
 func mistaken(command, name string, reads ...fileKind) error {
-	is, ok := kindOf(name, reads)
-	if !ok {
+	is := kindOf(name, reads)
+	if is == "" {
 		return nil
 	}
 	return fmt.Errorf("%s: %s is %s", command, name, strings.ReplaceAll(string(is), "FILE", name))
 }
 
-func kindOf(name string, reads []fileKind) (fileKind, bool) {
+func kindOf(name string, reads []fileKind) (is fileKind) {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return "", false
+		return ""
 	}
 	head := beginning(name)
-	is := fileKind("")
 	for _, m := range marks {
 		switch {
 		case !m.bytes.Match(head):
 		case slices.Contains(reads, m.kind):
-			return "", false
+			return ""
 		case is == "":
 			is = m.kind
 		}
 	}
-	return is, is != ""
+	return is
 }
 
 // beginning is the first 64 KiB of a file; of a gzip'd one "gzip:" and of what it holds.
@@ -77,15 +74,10 @@ func beginning(name string) []byte {
 	}
 	defer f.Close()
 	const most = 64 << 10
-	in := bufio.NewReader(f)
-	var head bytes.Buffer
-	if magic, err := in.Peek(2); err == nil && string(magic) == "\x1f\x8b" {
-		if z, err := gzip.NewReader(in); err == nil {
-			head.WriteString("gzip:")
-			io.CopyN(&head, z, most) // as far as it can be read
-			return head.Bytes()
-		}
+	if z, err := gzip.NewReader(f); err == nil {
+		head, _ := io.ReadAll(io.LimitReader(z, most)) // as far as it can be read
+		return append([]byte("gzip:"), head...)
 	}
-	io.CopyN(&head, in, most)
-	return head.Bytes()
+	head, _ := io.ReadAll(io.NewSectionReader(f, 0, most))
+	return head
 }

@@ -60,7 +60,7 @@ func TestMistaken(t *testing.T) {
 		if err := os.WriteFile(name, content.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if is, _ := kindOf(name, nil); is != want {
+		if is := kindOf(name, nil); is != want {
 			t.Errorf("a file with %.20q is %q, want %q", content.Bytes(), is, want)
 		}
 		if err := mistaken("lab", name, want); err != nil {

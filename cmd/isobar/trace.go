@@ -2,9 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/gc/phase"
-	"github.com/isobar-go/isobar/internal/gc/trace"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -46,15 +43,7 @@ slowest overlapped which phase of the collector, and what share would by chance.
 				return err
 			}
 			defer in.Close()
-			r := bufio.NewReaderSize(in, 1<<20)
-			begin, err := r.Peek(64 << 10)
-			if err != nil && !errors.Is(err, io.EOF) {
-				return fmt.Errorf("trace: %w", err)
-			}
-			line, err := phase.Read(r)
-			if log, _ := trace.ReadLines(bytes.NewReader(begin), io.Discard); err != nil && len(log.Cycles) > 0 {
-				err = errors.New("not an execution trace but a log with gctrace lines: read it with isobar watch")
-			}
+			line, err := phase.Read(bufio.NewReaderSize(in, 1<<20))
 			if err != nil {
 				return fmt.Errorf("trace: %s: %w", args[0], err)
 			}
@@ -76,7 +65,7 @@ func (a *app) openTrace(ctx context.Context, name string) (io.ReadCloser, error)
 		return io.NopCloser(a.In), nil
 	}
 	if !strings.Contains(name, "://") {
-		if err := mistaken("trace", name, aTrace, aLog); err != nil { // the log may be standard input, too
+		if err := mistaken("trace", name, aTrace); err != nil {
 			return nil, err
 		}
 		f, err := os.Open(name)
