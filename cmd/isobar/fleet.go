@@ -144,11 +144,15 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 		return err
 	}
 	defer s.Close()
-	metrics, stop, err := serveMetrics(ctx, o.metrics, s)
-	if err != nil {
-		return err
+	metrics := ""
+	if o.metrics != "" {
+		url, stop, err := s.ServeMetrics(ctx, o.metrics)
+		if err != nil {
+			return fmt.Errorf("fleet serve: --metrics: %w", err)
+		}
+		defer stop()
+		metrics = url
 	}
-	defer stop()
 	if o.json {
 		err = writeJSON(a.Out, map[string]string{"url": s.URL(), "token_file": o.tokenFile, "dir": o.config.Dir,
 			"metrics": metrics})

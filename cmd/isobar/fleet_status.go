@@ -1,17 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/fleet"
@@ -77,35 +72,4 @@ func printFleet(w io.Writer, s *fleet.Status) error {
 			sweep.Running, sweep.Retried, sweep.Results, sweep.Unmet)
 	}
 	return t.Flush()
-}
-
-// serveMetrics serves the fleet's /metrics until stop is called, if there is an address.
-func serveMetrics(ctx context.Context, address string, s *fleet.Server) (url string, stop func(), err error) {
-	if address == "" {
-		return "", func() {}, nil
-	}
-	f, err := fleet.Connect(ctx, fleet.Options{Server: s, Name: "isobar metrics"})
-	if err != nil {
-		return "", nil, err
-	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		f.Close()
-		return "", nil, fmt.Errorf("fleet serve: --metrics: %w", err)
-	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(fleet.NewCollector(f))
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	done := make(chan struct{})
-	go func() {
-		server.Serve(listener) // until Close
-		close(done)
-	}()
-	return "http://" + listener.Addr().String() + "/metrics", func() {
-		server.Close()
-		<-done
-		f.Close()
-	}, nil
 }

@@ -2,62 +2,74 @@ package fleet
 
 import (
 	"context"
+	"net"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// A Collector exposes a fleet's Status as Prometheus metrics. It asks the fleet
-// at each scrape, which takes a quarter of a second, or longer if a worker that
-// answered the last time is late; see Members. NewCollector makes one.
-type Collector struct{ fleet *Fleet }
-
-// NewCollector returns a Collector of the fleet.
-func NewCollector(f *Fleet) *Collector { return &Collector{f} }
-
-var (
-	worker = []string{"worker", "cpu", "platform"}
-
-	upDesc      = desc("up", "1 if the fleet answered.")
-	workersDesc = desc("workers", "Workers that answered, by state.", "state")
-	queuedDesc  = desc("queued_blocks", "Published blocks that no worker holds.", "sweep")
-	runningDesc = desc("running_blocks", "Blocks that a worker holds.", "sweep")
-	resultsDesc = desc("unstored_results", "Results that the coordinator has not stored yet.", "sweep")
-	deadDesc    = desc("dead_messages", "Messages that were given up.")
-	cellsDesc   = desc("cells_total", "Cells run since the worker joined.", worker...)
-	failedDesc  = desc("failed_cells_total", "Cells that failed since the worker joined.", worker...)
-	retriesDesc = desc("retries_total", "Blocks given to the worker, since it joined, that had been given out before.",
-		worker...)
-	lostDesc    = desc("lost_heartbeats_total", "Heartbeats that found no connection.", worker...)
-	refusedDesc = desc("refused_blocks_total", "Blocks that the worker gave up.", worker...)
-	floorDesc   = desc("noise_floor_ratio", "Ratio between equal cells on the worker: 1 means no difference.", worker...)
-)
-
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("isobar_fleet_"+name, help, labels, nil)
+// ServeMetrics serves the Status of the server's fleet as Prometheus metrics at an
+// address, until stop is called. It asks the fleet at each scrape, which takes a
+// quarter of a second, or longer if a worker that answered the last time is late; see
+// Members.
+func (s *Server) ServeMetrics(ctx context.Context, address string) (url string, stop func(), err error) {
+	f, err := Connect(ctx, Options{Server: s, Name: "isobar metrics"})
+	if err != nil {
+		return "", nil, err
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		f.Close()
+		return "", nil, err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector{f})
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		server.Serve(listener) // until Close
+		close(done)
+	}()
+	return "http://" + listener.Addr().String() + "/metrics", func() {
+		server.Close()
+		<-done
+		f.Close()
+	}, nil
 }
 
-// Describe implements prometheus.Collector. It describes nothing: every scrape is checked by itself.
-func (c *Collector) Describe(chan<- *prometheus.Desc) {}
+// A collector implements prometheus.Collector.
+type collector struct{ fleet *Fleet }
 
-// Collect implements prometheus.Collector.
-func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
+// Describe describes nothing: every scrape is checked by itself.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	send := func(kind prometheus.ValueType, name, help string, v float64, labels prometheus.Labels) {
+		desc := prometheus.NewDesc("isobar_fleet_"+name, help, nil, labels)
+		metrics <- prometheus.MustNewConstMetric(desc, kind, v)
 	}
+	gauge := func(name, help string, v float64, labels prometheus.Labels) {
+		send(prometheus.GaugeValue, name, help, v, labels)
+	}
+	const upHelp = "1 if the fleet answered."
 	s, err := c.fleet.Status(ctx, 250*time.Millisecond)
 	if err != nil {
-		gauge(upDesc, 0)
+		gauge("up", upHelp, 0, nil)
 		return
 	}
-	gauge(upDesc, 1)
-	gauge(deadDesc, float64(s.Dead))
+	gauge("up", upHelp, 1, nil)
+	gauge("dead_messages", "Messages that were given up.", float64(s.Dead), nil)
 	for _, sweep := range s.Sweeps {
-		gauge(queuedDesc, float64(sweep.Queued), sweep.ID)
-		gauge(runningDesc, float64(sweep.Running), sweep.ID)
-		gauge(resultsDesc, float64(sweep.Results), sweep.ID)
+		of := prometheus.Labels{"sweep": sweep.ID}
+		gauge("queued_blocks", "Published blocks that no worker holds.", float64(sweep.Queued), of)
+		gauge("running_blocks", "Blocks that a worker holds.", float64(sweep.Running), of)
+		gauge("unstored_results", "Results that the coordinator has not stored yet.", float64(sweep.Results), of)
 	}
 	states := map[string]int{"idle": 0, "running": 0, "draining": 0}
 	named := map[string]bool{}
@@ -67,18 +79,18 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 			continue
 		}
 		named[m.Name] = true
-		labels := []string{m.Name, m.Machine.CPU, m.platform()}
-		for desc, n := range map[*prometheus.Desc]int64{
-			cellsDesc: m.CellsDone, failedDesc: m.CellsFailed, retriesDesc: m.Retries, lostDesc: m.LostHeartbeats,
-			refusedDesc: m.Refused,
-		} {
-			metrics <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), labels...)
-		}
+		of := prometheus.Labels{"worker": m.Name, "cpu": m.Machine.CPU, "platform": m.platform()}
+		count := func(name, help string, n int64) { send(prometheus.CounterValue, name, help, float64(n), of) }
+		count("cells_total", "Cells run since the worker joined.", m.CellsDone)
+		count("failed_cells_total", "Cells that failed since the worker joined.", m.CellsFailed)
+		count("retries_total", "Blocks given to the worker, since it joined, that had been given out before.", m.Retries)
+		count("lost_heartbeats_total", "Heartbeats that found no connection.", m.LostHeartbeats)
+		count("refused_blocks_total", "Blocks that the worker gave up.", m.Refused)
 		if m.Floor > 0 {
-			gauge(floorDesc, m.Floor, labels...)
+			gauge("noise_floor_ratio", "Ratio between equal cells on the worker: 1 means no difference.", m.Floor, of)
 		}
 	}
 	for state, n := range states {
-		gauge(workersDesc, float64(n), state)
+		gauge("workers", "Workers that answered, by state.", float64(n), prometheus.Labels{"state": state})
 	}
 }
