@@ -172,20 +172,28 @@ func (f *factorFlags) apply(study *plan.Study) error {
 	for _, p := range pods {
 		sizes = append(sizes, p.String())
 	}
-	for _, s := range f.collectors {
-		if err := workload.OneOf("greentea", "classic", "goarenas")(s); err != nil {
-			return usage(fmt.Errorf("--collector %q: %w", s, err))
-		}
-	}
-	for _, s := range f.versions {
-		if err := cell.CheckGo(s); err != nil {
-			return usage(fmt.Errorf("--go %w", err))
-		}
+	if err := checkBuilds(f.versions, f.collectors, "greentea", "classic", "goarenas"); err != nil {
+		return usage(err)
 	}
 	for _, factor := range []plan.Factor{{Name: "gc", Levels: settings}, {Name: "gomaxprocs", Levels: procs},
 		{Name: "pod", Levels: sizes}, {Name: "collector", Levels: f.collectors}, {Name: "go", Levels: f.versions}} {
 		if len(factor.Levels) > 0 {
 			study.Factors = append(study.Factors, factor)
+		}
+	}
+	return nil
+}
+
+// checkBuilds refuses what is no version of Go, and collectors other than those known.
+func checkBuilds(versions, collectors []string, known ...string) error {
+	for _, s := range versions {
+		if err := cell.CheckGo(s); err != nil {
+			return fmt.Errorf("--go %w", err)
+		}
+	}
+	for _, s := range collectors {
+		if err := workload.OneOf(known...)(s); err != nil {
+			return fmt.Errorf("--collector %q: %w", s, err)
 		}
 	}
 	return nil

@@ -163,17 +163,7 @@ func (o *tuneOptions) checkBuilds() error {
 	if len(o.collectors)+len(o.versions) > 0 && o.build.Bench == "" && o.build.Main == "" {
 		return errors.New("--collector, --go: these need --build or --bench, which build the program")
 	}
-	for _, v := range o.versions {
-		if err := cell.CheckGo(v); err != nil {
-			return fmt.Errorf("--go %w", err)
-		}
-	}
-	for _, c := range o.collectors {
-		if err := workload.OneOf("greentea", "classic")(c); err != nil {
-			return fmt.Errorf("--collector %q: %w", c, err)
-		}
-	}
-	return nil
+	return checkBuilds(o.versions, o.collectors, "greentea", "classic")
 }
 
 func parsePercent(s string) (float64, error) {
