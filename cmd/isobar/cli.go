@@ -11,6 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 	"github.com/isobar-go/isobar/internal/session"
+	"github.com/isobar-go/isobar/internal/tune"
 )
 
 // Exit codes are the same for every command.
@@ -68,6 +69,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 		return exitInterrupted
 	case errors.As(err, &exit):
 		code = exit.code
+	case errors.Is(err, tune.ErrShort):
+		code = exitInconclusive
 	case errors.As(err, &wrong), !a.began:
 		code = exitUsage
 	}

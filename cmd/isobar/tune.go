@@ -152,7 +152,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	defer log.Close()
 	result, err := tune.Tune(c, log.Measure)
 	if err != nil {
-		return tuneFailed(log.Failed(err))
+		return log.Failed(err)
 	}
 	result.Built, result.Service = prepared.From, o.container(args)
 	return a.present(o, log, result, result.Outcome)

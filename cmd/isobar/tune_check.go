@@ -70,7 +70,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	defer log.Close()
 	checked, err := tune.Check(c, &recorded, gate, log.Measure)
 	if err != nil {
-		return tuneFailed(log.Failed(err))
+		return log.Failed(err)
 	}
 	switch err := show(checked); {
 	case err != nil:

@@ -285,14 +285,6 @@ func (a *app) openLog(ctx context.Context, o *tuneOptions, c *tune.Config) (*ses
 		Fleet: o.fleet.fleet(a)}, c)
 }
 
-// tuneFailed gives the error that ended tuning its exit code.
-func tuneFailed(err error) error {
-	if errors.Is(err, tune.ErrShort) {
-		return &exitError{exitInconclusive, err}
-	}
-	return err
-}
-
 // builds lists the builds to compare with that of the plain go command.
 func (o *tuneOptions) builds() []cell.Build {
 	if o.variants != nil {
