@@ -1,19 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/fleet"
-	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // fleetFlags are the flags for connecting to a fleet.
@@ -65,10 +60,9 @@ The server is NATS with JetStream; your own cluster works too. With --fleet loca
 
 // serveOptions are the flags of 'fleet serve'.
 type serveOptions struct {
-	config    fleet.ServerConfig
-	tokenFile string
-	metrics   string
-	json      bool
+	config  fleet.ServerConfig
+	metrics string
+	json    bool
 }
 
 func (a *app) fleetServeCommand() *cobra.Command {
@@ -93,7 +87,7 @@ full, so let the service manager restart it.`,
 	f := cmd.Flags()
 	f.StringVar(&o.config.Listen, "listen", "127.0.0.1:4222", "`HOST:PORT` for clients; port 0 for any")
 	f.StringVar(&o.config.Dir, "dir", "", "`DIR` for the streams (default: fleet, beside the store)")
-	f.StringVar(&o.tokenFile, "token-file", "", "`FILE` with the token (default: DIR/token, created if missing)")
+	f.StringVar(&o.config.TokenFile, "token-file", "", "`FILE` with the token (default: DIR/token, created if missing)")
 	f.StringSliceVar(&o.config.NKeys, "nkey", nil,
 		"public key (U...) of a user who may connect, instead of a token; several")
 	f.StringVar(&o.config.Cert, "cert", "", "PEM `FILE` of the server's certificate")
@@ -122,22 +116,10 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 	if o.config.Dir, err = filepath.Abs(o.config.Dir); err != nil {
 		return fmt.Errorf("fleet serve: %w", err)
 	}
-	if err := os.MkdirAll(o.config.Dir, 0o700); err != nil {
-		return fmt.Errorf("fleet serve: %w: choose another place with --dir", err)
-	}
-	unlock, err := store.Lock(filepath.Join(o.config.Dir, "server"))
-	if err != nil {
-		return fmt.Errorf("fleet serve: %s is in use: two servers would damage each other's streams: give each a --dir (%w)",
-			o.config.Dir, err)
-	}
-	defer unlock()
+	credential := "--nkey SEEDFILE"
 	if len(o.config.NKeys) == 0 {
-		if o.tokenFile == "" {
-			o.tokenFile = filepath.Join(o.config.Dir, "token")
-		}
-		if o.config.Token, err = readToken(o.tokenFile); err != nil {
-			return fmt.Errorf("fleet serve: token: %w", err)
-		}
+		o.config.TokenFile = cmp.Or(o.config.TokenFile, filepath.Join(o.config.Dir, "token"))
+		credential = "--token-file " + o.config.TokenFile
 	}
 	s, err := fleet.Serve(o.config)
 	if err != nil {
@@ -154,54 +136,14 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 		metrics = url
 	}
 	if o.json {
-		err = writeJSON(a.Out, map[string]string{"url": s.URL(), "token_file": o.tokenFile, "dir": o.config.Dir,
+		err = writeJSON(a.Out, map[string]string{"url": s.URL(), "token_file": o.config.TokenFile, "dir": o.config.Dir,
 			"metrics": metrics})
 	} else {
 		fmt.Fprintf(a.Out, "serving    %s\nstreams    %s\n", s.URL(), o.config.Dir)
 		if metrics != "" {
 			fmt.Fprintf(a.Out, "metrics    %s\n", metrics)
 		}
-		credential := "--nkey SEEDFILE"
-		if o.tokenFile != "" {
-			credential = "--token-file " + o.tokenFile
-		}
 		_, err = fmt.Fprintf(a.Out, "join with  isobar worker %s %s\n", s.URL(), credential)
 	}
-	if err != nil {
-		return err
-	}
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			if s.Failed() {
-				return fmt.Errorf("fleet serve: cannot write the streams in %s any more, most likely because the disk is full: "+
-					"make room and start it again: no record is lost", o.config.Dir)
-			}
-		}
-	}
-}
-
-// readToken reads a token, and makes one if the file does not exist.
-func readToken(file string) (string, error) {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return "", err
-		}
-		token := rand.Text()
-		return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
-	}
-	if err != nil {
-		return "", err
-	}
-	token := strings.TrimSpace(string(data))
-	if len(token) < 16 {
-		return "", fmt.Errorf("%s holds %d characters: want 16 or more, or no file, to have one made", file,
-			len(token))
-	}
-	return token, nil
+	return cmp.Or(err, s.Wait(ctx))
 }

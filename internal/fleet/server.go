@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -16,20 +18,22 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/isobar-go/isobar/internal/base/loopback"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // ServerConfig configures a server in this process. The zero value is a server
 // that no other process can reach, in a temporary directory.
 type ServerConfig struct {
-	// Dir is an existing directory where streams are kept; "" means a temporary one
-	// that Close removes.
+	// Dir is where streams are kept, by one server at a time; "" means a temporary
+	// directory that Close removes.
 	Dir string
 	// Listen is the address for others, HOST:PORT; "" means none, port 0 any.
 	Listen string
-	// Token is the token that clients must show; "" generates one for clients in
-	// this process. With NKeys, the public keys of users (U...), it is not accepted.
-	Token string
-	NKeys []string
+	// Token is the token that clients must show; "" means the one in TokenFile, which
+	// is made if it is missing, or without a file one for clients in this process. With
+	// NKeys, the public keys of users (U...), a token is not accepted.
+	Token, TokenFile string
+	NKeys            []string
 	// PEM files. With CA, clients must show a certificate signed by it.
 	Cert, Key, CA string
 	// Plaintext allows listening on non-loopback addresses without Cert.
@@ -47,9 +51,11 @@ type ServerConfig struct {
 // A Server is a NATS server with JetStream in this process. Make one with
 // Serve; it must not be copied.
 type Server struct {
-	ns    *server.Server
-	token string
-	temp  string // the temporary directory, if any
+	ns     *server.Server
+	token  string
+	dir    string
+	temp   string // the temporary directory, if any
+	unlock func() // of the directory
 }
 
 // syncInterval is how often files are synced.
@@ -57,28 +63,78 @@ const syncInterval = 5 * time.Second
 
 // Serve starts a server and waits until it is ready.
 func Serve(config ServerConfig) (*Server, error) {
-	s := &Server{token: config.Token}
+	s := &Server{token: config.Token, dir: config.Dir}
+	if err := s.start(config); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("fleet: serve: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Server) start(config ServerConfig) (err error) {
+	if err := s.own(); err != nil {
+		return err
+	}
 	if s.token == "" {
-		s.token = rand.Text()
+		if s.token, err = readToken(config.TokenFile); err != nil {
+			return fmt.Errorf("token: %w", err)
+		}
 	}
 	options, err := config.options(s)
-	if err == nil {
-		err = free(config.Listen, config.ClusterListen)
-	}
-	if err == nil {
-		s.ns, err = server.NewServer(options)
-	}
 	if err != nil {
-		os.RemoveAll(s.temp)
-		return nil, fmt.Errorf("fleet: serve: %w", err)
+		return err
+	}
+	if err := free(config.Listen, config.ClusterListen); err != nil {
+		return err
+	}
+	if s.ns, err = server.NewServer(options); err != nil {
+		return err
 	}
 	s.ns.Start()
 	if !s.ns.ReadyForConnections(20 * time.Second) {
-		s.Close()
-		return nil, fmt.Errorf("fleet: serve: %s: the server does not start: is the address in use, or the directory %s?",
-			config.Listen, options.StoreDir)
+		return fmt.Errorf("%s: the server does not start: is the address in use, or the directory %s?", config.Listen, s.dir)
 	}
-	return s, nil
+	return nil
+}
+
+// own makes the directory and locks it.
+func (s *Server) own() (err error) {
+	if s.dir == "" {
+		s.temp, err = os.MkdirTemp("", "isobar-fleet-")
+		s.dir = s.temp
+	} else {
+		err = os.MkdirAll(s.dir, 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: choose another place with --dir", err)
+	}
+	if s.unlock, err = store.Lock(filepath.Join(s.dir, "server")); err != nil {
+		return fmt.Errorf("%s is in use: two servers would damage each other's streams: give each a --dir (%w)", s.dir, err)
+	}
+	return nil
+}
+
+// readToken reads a token, and makes one if there is no file.
+func readToken(file string) (string, error) {
+	if file == "" {
+		return rand.Text(), nil
+	}
+	data, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return "", err
+		}
+		token := rand.Text()
+		return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
+	}
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(data))
+	if len(token) < 16 {
+		return "", fmt.Errorf("%s holds %d characters: want 16 or more, or no file, to have one made", file, len(token))
+	}
+	return token, nil
 }
 
 // free tells whether the addresses can be listened on, as the server would try
@@ -105,14 +161,26 @@ func (s *Server) URL() string {
 	return s.ns.ClientURL()
 }
 
-// Failed reports whether the server lost its streams, as it does when the disk
-// is full. Restart it once there is room.
-func (s *Server) Failed() bool { return !s.ns.JetStreamEnabled() }
+// Wait waits until ctx ends, or the server loses its streams, which is an error.
+func (s *Server) Wait(ctx context.Context) error {
+	for s.ns.JetStreamEnabled() {
+		if pause(ctx, time.Second); ctx.Err() != nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("fleet: serve: cannot write the streams in %s any more, most likely because the disk is full: make "+
+		"room and start it again: no record is lost", s.dir)
+}
 
 // Close stops the server.
 func (s *Server) Close() {
-	s.ns.Shutdown()
-	s.ns.WaitForShutdown()
+	if s.ns != nil {
+		s.ns.Shutdown()
+		s.ns.WaitForShutdown()
+	}
+	if s.unlock != nil {
+		s.unlock()
+	}
 	os.RemoveAll(s.temp)
 }
 
@@ -120,15 +188,8 @@ func (c ServerConfig) options(s *Server) (*server.Options, error) {
 	o := &server.Options{
 		ServerName: c.Name, NoSigs: true, NoLog: true, JetStream: true, DisableJetStreamBanner: true,
 		DontListen: c.Listen == "",
-		MaxPayload: 8 << 20, StoreDir: c.Dir, SyncInterval: syncInterval, SyncAlways: c.Sync, WriteDeadline: 10 * time.Second,
+		MaxPayload: 8 << 20, StoreDir: s.dir, SyncInterval: syncInterval, SyncAlways: c.Sync, WriteDeadline: 10 * time.Second,
 		AuthTimeout: 10, // seconds; a machine that stops for two would be refused
-	}
-	if c.Dir == "" {
-		dir, err := os.MkdirTemp("", "isobar-fleet-")
-		if err != nil {
-			return nil, err
-		}
-		s.temp, o.StoreDir = dir, dir
 	}
 	if len(c.NKeys) == 0 {
 		o.Authorization = s.token
@@ -186,7 +247,7 @@ func (c ServerConfig) cluster(o *server.Options, token string) (err error) {
 	if c.Cluster == "" {
 		return nil
 	}
-	if c.Name == "" || c.Token == "" || c.ClusterListen == "" || len(c.Routes) == 0 {
+	if c.Name == "" || c.Token+c.TokenFile == "" || c.ClusterListen == "" || len(c.Routes) == 0 {
 		return errors.New("a cluster needs a name for each server, one token for all, an address for the other servers and " +
 			"routes to them")
 	}
