@@ -150,33 +150,22 @@ func (se *Session) joinFleet(ctx context.Context, o *Fleet) (f *fleet.Fleet, lea
 		MaxMemoryBytes: runner.DefaultMemoryCap(machine.MemoryBytes), Runner: CellRunner(dir, nil, se.Err),
 		Log: func(format string, args ...any) { fmt.Fprintf(se.Err, "isobar: worker: "+format+"\n", args...) },
 	}
-	var connections [2]*fleet.Fleet
-	for i := range connections {
-		if err == nil {
-			connections[i], err = fleet.Connect(ctx, fleet.Options{Server: server})
-		}
+	if f, err = fleet.Connect(ctx, fleet.Options{Server: server}); err != nil {
+		server.Close()
+		os.RemoveAll(dir)
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	leave = func() {
-		cancel()
-		<-done
-		for _, f := range connections {
-			if f != nil {
-				f.Close()
-			}
-		}
-		server.Close()
-		os.RemoveAll(dir)
-	}
-	if err != nil {
-		close(done)
-		leave()
-		return nil, nil, err
-	}
 	go func() {
 		defer close(done)
-		fleet.NewWorker(connections[1], config).Run(ctx)
+		fleet.NewWorker(f, config).Run(ctx)
 	}()
-	return connections[0], leave, nil
+	return f, func() {
+		cancel()
+		<-done
+		f.Close()
+		server.Close()
+		os.RemoveAll(dir)
+	}, nil
 }
