@@ -248,13 +248,7 @@ func (d *display) Write(b []byte) (int, error) {
 }
 
 // status reports on the watching itself.
-func (d *display) status(text string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.erase()
-	fmt.Fprintf(d.err, "isobar: %s\n", text)
-	d.draw()
-}
+func (d *display) status(text string) { fmt.Fprintf(d, "isobar: %s\n", text) }
 
 func (d *display) notes(notes []string) {
 	for _, n := range notes {
