@@ -108,12 +108,16 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 			return err
 		}
 	}
+	show := session.NewStatus(a.Err)
 	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles,
-		Limit: advice.Limit{Budget: opts.proof.budget, Began: time.Now()}}
+		Limit:   advice.Limit{Budget: opts.proof.budget, Began: time.Now()},
+		Measure: advice.Measuring{Bench: opts.proof.bench, Progress: show.Say},
+		Try:     opts.proof.bench != "" && !opts.proof.verify} // which tries them by itself
 	if cache, err := os.UserCacheDir(); err == nil {
 		config.Cache = filepath.Join(cache, "isobar", "advise")
 	}
 	result, shown, folded, err := a.found(ctx, opts, config)
+	show.End()
 	if err != nil {
 		return err
 	}
@@ -147,16 +151,12 @@ func (a *app) found(ctx context.Context, opts *adviseOptions,
 		r, shown, err = a.judgePatches(ctx, &opts.proof, c)
 		return r, shown, 0, err
 	}
-	forget, err := a.profiled(ctx, &opts.proof, &c)
+	forget, err := profiled(ctx, &c)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	defer forget()
-	show := session.NewStatus(a.Err)
-	c.Measure = advice.Measuring{Bench: opts.proof.bench, Progress: show.Say}
-	c.Try = opts.proof.bench != "" && !opts.proof.verify // which tries them by itself
 	r, err = advice.Run(ctx, c)
-	show.End()
 	if err != nil {
 		return nil, nil, 0, err
 	}

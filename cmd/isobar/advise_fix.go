@@ -19,7 +19,6 @@ import (
 	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -99,7 +98,7 @@ func (o *proofOptions) check() error {
 // them as findings do.
 func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 	c advice.Config) (*advice.Result, []advice.Finding, error) {
-	v, err := a.verify(ctx, o, c, nil, o.patches...)
+	v, err := verify(ctx, o, c, nil, o.patches...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,13 +110,11 @@ func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 }
 
 // verify proves fixes of findings, or patches.
-func (a *app) verify(ctx context.Context, o *proofOptions, c advice.Config, shown []advice.Finding,
+func verify(ctx context.Context, o *proofOptions, c advice.Config, shown []advice.Finding,
 	patches ...string) (*advice.Verification, error) {
-	show := session.NewStatus(a.Err)
-	defer show.End()
 	return advice.Verify(ctx, advice.VerifyConfig{
 		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime,
-		Limit: c.Limit, Profiles: c.Profiles, Progress: show.Say,
+		Limit: c.Limit, Profiles: c.Profiles, Progress: c.Measure.Progress,
 	}, shown, patches...)
 }
 
@@ -131,17 +128,15 @@ func (o *proofOptions) keepPatch(v *advice.Verification) error {
 
 // profiled runs the benchmarks under profiles where --bench asks for it. The
 // function it returns removes the profiles.
-func (a *app) profiled(ctx context.Context, o *proofOptions, c *advice.Config) (forget func(), err error) {
-	if o.bench == "" {
+func profiled(ctx context.Context, c *advice.Config) (forget func(), err error) {
+	if c.Measure.Bench == "" {
 		return func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "isobar-profiles-")
 	if err != nil {
 		return nil, err
 	}
-	show := session.NewStatus(a.Err)
-	names, leftOut, err := advice.Profile(ctx, *c, o.bench, dir, show.Say)
-	show.End()
+	names, leftOut, err := advice.Profile(ctx, *c, c.Measure.Bench, dir, c.Measure.Progress)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -160,15 +155,15 @@ func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *ad
 		}
 	}
 	if o.fix {
-		if err := a.repair(ctx, o, c, r, shown); err != nil {
+		if err := repair(ctx, o, c, r, shown); err != nil {
 			return nil, err
 		}
 	}
 	return shown, a.keepPage(o, c, r, shown)
 }
 
-// fix makes the patch, proves it where asked to, and puts it where it belongs.
-func (a *app) repair(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
+// repair makes the patch, proves it where asked to, and puts it where it belongs.
+func repair(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
 	shown []advice.Finding) error {
 	if o.top > 0 {
 		shown = slices.DeleteFunc(slices.Clone(shown), func(f advice.Finding) bool { return !f.Fix })
@@ -185,7 +180,7 @@ func (a *app) repair(ctx context.Context, o *proofOptions, c advice.Config, r *a
 	}
 	r.Verification = &advice.Verification{Patch: all, Text: all.String()}
 	if o.verify {
-		if r.Verification, err = a.verify(ctx, o, c, shown); err != nil {
+		if r.Verification, err = verify(ctx, o, c, shown); err != nil {
 			return err
 		}
 	}
