@@ -42,15 +42,11 @@ func (s *Server) claimsPage(*http.Request) (*frame, error) {
 	known := s.ledger
 	s.mu.Unlock()
 	if known.page == nil || known.from != now.from || known.newest != now.newest || known.records != now.records {
-		if s.config.Ledger != nil {
-			ledger, err := s.config.Ledger()
-			if err != nil {
-				return nil, err
-			}
-			now.page, now.empty = page.NewLedger(ledger), ledger.Created.IsZero()
-		} else {
-			now.page, now.empty = &page.Ledger{}, true
+		ledger, err := s.config.Ledger()
+		if err != nil {
+			return nil, err
 		}
+		now.page, now.empty = page.NewLedger(ledger), ledger.Created.IsZero()
 		known = now
 		s.mu.Lock()
 		s.ledger = now

@@ -61,8 +61,7 @@ type Config struct {
 	// Token must accompany requests; "" admits everybody on this machine, which is
 	// right only for a loopback address.
 	Token string
-	// Ledger returns the claims with the store's evidence; nil if there are none.
-	// Calls may be concurrent.
+	// Ledger returns the claims with the store's evidence. Calls may be concurrent.
 	Ledger func() (*text.Ledger, error)
 	// Fleet asks a fleet what it is doing; nil if none was named. Calls do not
 	// overlap.

@@ -85,6 +85,9 @@ func addRun(t testing.TB, s *store.Store, blocks, records int) int64 {
 }
 
 func newServer(t testing.TB, c Config) *Server {
+	if c.Ledger == nil {
+		c.Ledger = func() (*text.Ledger, error) { return &text.Ledger{}, nil }
+	}
 	s := New(c)
 	s.poll = 5 * time.Millisecond
 	t.Cleanup(func() { s.Close() })
