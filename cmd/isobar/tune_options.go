@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,18 +102,8 @@ func (o *serverOptions) params() (workload.Params, error) {
 
 // validate rejects wrong flags before anything runs.
 func (o *tuneOptions) validate(args []string) error {
-	for _, check := range []func() error{
-		func() error { return o.checkProgram(args) }, o.fleet.checkJoin, o.checkFigures, o.checkBuilds,
-		func() error {
-			_, err := o.config(args)
-			return err
-		},
-	} {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := o.config(args)
+	return cmp.Or(o.checkProgram(args), o.fleet.checkJoin(), o.checkFigures(), o.checkBuilds(), err)
 }
 
 // checkProgram wants exactly one program.
