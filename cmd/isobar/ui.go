@@ -15,6 +15,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/heap"
 	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/live"
 	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/study/claim"
 	"github.com/isobar-go/isobar/internal/web"
@@ -88,11 +89,14 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	for _, target := range o.watch {
-		p, err := watchFor(ctx, target, time.Second)
+		if target == "-" {
+			return usage(errors.New("--watch -: standard input has no page: name a URL, a process number or a file"))
+		}
+		p, err := live.Follow(ctx, target, time.Second)
 		if err != nil {
 			return err
 		}
-		config.Watched = append(config.Watched, web.Watched{Name: target, Page: p.page, State: p.state})
+		config.Watched = append(config.Watched, web.Watched{Name: target, Relay: p})
 	}
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 
 // watchOptions are the flags of 'isobar watch'.
 type watchOptions struct {
-	interval, wait time.Duration
-	once, json     bool
-	skip           bool
-	count          int
-	web            bool
-	address        string
+	live.Config
+	json    bool
+	skip    bool
+	count   int
+	web     bool
+	address string
 }
 
 func (a *app) watchCommand() *cobra.Command {
@@ -54,10 +54,10 @@ you give a process number, the command ends with that process.`,
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&o.interval, "interval", time.Second, "time between samples; package monitor has its own")
-	f.DurationVar(&o.wait, "wait", 10*time.Second,
+	f.DurationVar(&o.Interval, "interval", time.Second, "time between samples; package monitor has its own")
+	f.DurationVar(&o.Wait, "wait", 10*time.Second,
 		"give up if the first sample takes longer; 0 waits forever")
-	f.BoolVar(&o.once, "once", false, "print the current state and end; a file is read to its end")
+	f.BoolVar(&o.Once, "once", false, "print the current state and end; a file is read to its end")
 	f.IntVar(&o.count, "count", 0, "end after this many samples; 0 for no end")
 	f.BoolVar(&o.json, "json", false, "print one JSON object per sample")
 	f.BoolVar(&o.skip, "skip", false, "drop the stream's other lines")
@@ -68,18 +68,18 @@ you give a process number, the command ends with that process.`,
 
 func (o *watchOptions) check() error {
 	switch {
-	case o.interval < 100*time.Millisecond:
-		return fmt.Errorf("--interval %v: want at least 100ms", o.interval)
-	case o.wait < 0:
-		return fmt.Errorf("--wait %v: want 0 or more", o.wait)
+	case o.Interval < 100*time.Millisecond:
+		return fmt.Errorf("--interval %v: want at least 100ms", o.Interval)
+	case o.Wait < 0:
+		return fmt.Errorf("--wait %v: want 0 or more", o.Wait)
 	case o.count < 0:
 		return fmt.Errorf("--count %d: want 0 or more", o.count)
-	case o.once && o.count > 1:
+	case o.Once && o.count > 1:
 		return errors.New("--once prints one sample: leave out --count")
-	case o.web && (o.once || o.json || o.count > 0):
+	case o.web && (o.Once || o.json || o.count > 0):
 		return errors.New("--web serves a page until interrupted: leave out --once, --count and --json")
 	}
-	if o.once {
+	if o.Once {
 		o.count = 1
 	}
 	return nil
@@ -89,14 +89,14 @@ func (o *watchOptions) check() error {
 // user ends it.
 func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	show := a.watchDisplay(o)
-	config := live.Config{Interval: o.interval, Once: o.once, Stdin: a.In}
+	o.Stdin = a.In
 	if !o.skip {
-		config.Own = show
+		o.Own = show
 	}
 	if err := mistaken("watch", target, aLog, benchmarks, anAnswer); err != nil {
 		return err
 	}
-	feed, err := live.Open(target, config)
+	feed, err := live.Open(target, o.Config)
 	if err != nil {
 		return err
 	}
@@ -106,9 +106,9 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	}
 	var h live.History
 	n := 0
-	err = eachSample(ctx, feed, o, show.status, func(s live.Sample) (more bool) {
+	err = live.Each(ctx, feed, o.Config, show.status, func(s live.Sample) (more bool) {
 		h.Add(s)
-		if s.Past || o.once && !h.Ready() {
+		if s.Past || o.Once && !h.Ready() {
 			return true
 		}
 		if n == 0 {
@@ -118,7 +118,7 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 		show.sample(&h, feed.Source())
 		return o.count == 0 || n < o.count
 	})
-	if err == nil && o.once && n == 0 && h.Last().Values != nil { // a single sample, so no rate
+	if err == nil && o.Once && n == 0 && h.Last().Values != nil { // a single sample, so no rate
 		show.notes(feed.Notes())
 		show.sample(&h, feed.Source())
 		n++
@@ -127,60 +127,6 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 		err = fmt.Errorf("watch: %s ended after %d of %d samples", target, n, o.count)
 	}
 	return err
-}
-
-// maxBackoff is the longest time between two attempts to find the process
-// again.
-const maxBackoff = 5 * time.Second
-
-// eachSample calls each for every sample until it returns false or the feed has
-// ended. If a feed fails before the first sample, that is an error; later
-// failures are retried.
-func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status func(string),
-	each func(live.Sample) bool) error {
-	first := ctx
-	if o.wait > 0 {
-		var cancel context.CancelFunc
-		first, cancel = context.WithTimeout(ctx, o.wait)
-		defer cancel()
-	}
-	seen, backoff := false, o.interval
-	for {
-		wait := ctx
-		if !seen {
-			wait = first
-		}
-		s, err := feed.Next(wait)
-		switch {
-		case err == nil:
-			if backoff > o.interval {
-				status("reconnected")
-			}
-			seen, backoff = true, o.interval
-			if !each(s) {
-				return nil
-			}
-			continue
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, io.EOF):
-			return nil
-		case !seen && first.Err() != nil:
-			return fmt.Errorf("watch: no sample from %s within %v; is it a Go program, and does it collect? Wait longer with "+
-				"--wait", feed.Source(), o.wait)
-		case !seen || o.once:
-			return err
-		}
-		if backoff == o.interval {
-			status(err.Error() + "; trying again")
-		}
-		backoff = min(backoff*2, max(maxBackoff, 2*o.interval))
-		select {
-		case <-time.After(backoff):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // watchDisplay says how to show the samples: redrawn on a terminal, one after

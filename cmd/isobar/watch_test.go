@@ -157,7 +157,9 @@ func TestWatchWebServerFails(t *testing.T) {
 			var out, errw lockedBuffer
 			a := &app{Session: &session.Session{Out: &out, Err: &errw}}
 			done := make(chan error, 1)
-			go func() { done <- a.relay(t.Context(), listener, feed, &watchOptions{interval: 100 * time.Millisecond}) }()
+			go func() {
+				done <- a.relay(t.Context(), listener, feed, &watchOptions{Config: live.Config{Interval: 100 * time.Millisecond}})
+			}()
 			until(t, "the address", func() bool { return strings.HasSuffix(out.String(), "/\n") })
 			listener.Close()
 			select {

@@ -5,7 +5,7 @@
 // [Open] recognizes a target by its form and returns a [Feed], whose samples name
 // their figures like package monitor. A feed recovers from failures: Next may be
 // called again after any error but io.EOF. Samples lack the figures that a
-// process does not offer.
+// process does not offer. [Each] goes through them, and a [Relay] is a page of them.
 //
 // A feed only reads; it changes nothing in the process. Reading expvar or pprof
 // stops its world for a moment, as runtime.ReadMemStats does.
@@ -64,6 +64,7 @@ type Feed interface {
 // Config configures a feed.
 type Config struct {
 	Interval time.Duration // between samples
+	Wait     time.Duration // for the first sample of Each; 0 for no bound
 	// Once requests the present state only: a file is read to its end and not
 	// followed.
 	Once bool

@@ -15,6 +15,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/live"
 	"github.com/isobar-go/isobar/monitor"
 )
 
@@ -129,15 +130,14 @@ func TestFleetEvents(t *testing.T) {
 }
 
 func TestWatchedPages(t *testing.T) {
-	m, err := monitor.NewRelay(monitor.RelayConfig{Process: monitor.Process{Program: "prog"}, Figures: []monitor.Figure{{Key: "/a:bytes", Help: "a", Chart: "A"}}})
-	if err != nil {
+	shown, silent := live.NewRelay(time.Second), live.NewRelay(time.Second)
+	defer shown.Close()
+	if err := shown.Add(live.Sample{At: time.Now(), Process: monitor.Process{Program: "prog"},
+		Figures: []monitor.Figure{{Key: "/a:bytes", Help: "a", Chart: "A"}}, Values: []float64{1}}); err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
-	server := newServer(t, Config{Store: "none.db", Watched: []Watched{
-		{Name: "localhost:6060", Page: func() http.Handler { return m }, State: func() string { return "" }},
-		{Name: hostileName, Page: func() http.Handler { return nil }, State: func() string { return "nothing listens there" }},
-	}})
+	silent.Gap("nothing listens there")
+	server := newServer(t, Config{Store: "none.db", Watched: []Watched{{"localhost:6060", shown}, {hostileName, silent}}})
 	for target, want := range map[string]struct {
 		status int
 		text   string

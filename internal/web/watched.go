@@ -5,17 +5,14 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/isobar-go/isobar/internal/live"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Watched is a running process that has a live page.
 type Watched struct {
-	Name string // its name on the command line
-	// Page returns the handler of the live page, at any path that ends with a
-	// slash, and of the files it needs below that; nil until there is a sample.
-	// State says what is wrong, "" for nothing. Calls may be concurrent.
-	Page  func() http.Handler
-	State func() string
+	Name  string // its name on the command line
+	Relay *live.Relay
 }
 
 // A watchedLine is a process in the list.
@@ -23,7 +20,7 @@ type watchedLine struct{ Name, Href, State string }
 
 func (s *Server) watchedLines() (lines []watchedLine) {
 	for i, w := range s.config.Watched {
-		lines = append(lines, watchedLine{text.Clean(w.Name), fmt.Sprintf("/live/%d/", i+1), text.Clean(w.State())})
+		lines = append(lines, watchedLine{text.Clean(w.Name), fmt.Sprintf("/live/%d/", i+1), text.Clean(w.Relay.State())})
 	}
 	return lines
 }
@@ -36,11 +33,11 @@ func (s *Server) serveWatched(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	watched := s.config.Watched[n-1]
-	page := watched.Page()
+	page := watched.Relay.Page()
 	if page == nil {
 		s.write(w, &frame{Section: "live", Title: text.Clean(watched.Name), Back: &link{"Live", "/live"},
 			main: templates()["error"], status: http.StatusServiceUnavailable,
-			Body: text.Clean("No sample so far. " + watched.State() + " Reload this page when the process runs.")})
+			Body: text.Clean("No sample so far. " + watched.Relay.State() + " Reload this page when the process runs.")})
 		return
 	}
 	page.ServeHTTP(w, r)
