@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -103,7 +104,7 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 		return usage(fmt.Errorf("ui: %w: --addr takes HOST:PORT, as in 127.0.0.1:8080, with port 0 for any free port", err))
 	}
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		config.Token = web.NewToken()
+		config.Token = rand.Text()
 	}
 	address := uiAddress(o.addr, listener.Addr().(*net.TCPAddr), config.Token)
 	if o.json {
@@ -126,12 +127,9 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 
 // uiAddress is the address to open, with the requested host or the bound one.
 func uiAddress(asked string, bound *net.TCPAddr, token string) string {
-	name, _, err := net.SplitHostPort(asked)
-	if err != nil || name == "" || bound.IP.IsUnspecified() {
-		name = bound.IP.String()
-		if bound.IP.IsUnspecified() {
-			name = "localhost"
-		}
+	name, _, _ := net.SplitHostPort(asked) // it could be listened on
+	if bound.IP.IsUnspecified() {
+		name = "localhost"
 	}
 	u := url.URL{Scheme: "http", Host: net.JoinHostPort(name, fmt.Sprint(bound.Port)), Path: "/"}
 	if token != "" {
@@ -158,11 +156,8 @@ func serveUI(ctx context.Context, listener net.Listener, config web.Config) erro
 	}
 	grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if err := server.Shutdown(grace); err != nil {
+	if server.Shutdown(grace) != nil {
 		server.Close() // do not wait for slow pages
-	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("ui: serve: %w", err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/rand"
 	"crypto/subtle"
 	"fmt"
 	"net"
@@ -14,9 +13,6 @@ import (
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-
-// NewToken returns a token that cannot be guessed.
-func NewToken() string { return rand.Text() }
 
 // guard refuses forbidden requests and passes the rest on.
 func (s *Server) guard(w http.ResponseWriter, r *http.Request, next http.Handler) {
