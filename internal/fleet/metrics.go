@@ -29,14 +29,9 @@ func (s *Server) ServeMetrics(ctx context.Context, address string) (url string, 
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	done := make(chan struct{})
-	go func() {
-		server.Serve(listener) // until Close
-		close(done)
-	}()
+	go server.Serve(listener) // until Close
 	return "http://" + listener.Addr().String() + "/metrics", func() {
 		server.Close()
-		<-done
 		f.Close()
 	}, nil
 }
