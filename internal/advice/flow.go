@@ -130,6 +130,8 @@ func (x *explainer) flows(sites []Explained) error {
 			}
 			proven = false
 		}
+		into := e.intoBenchmark()
+		proven = proven && into == ""
 		if e.unsized() { // wherever it is inlined to
 			size := way{e.What + " " + unsized, place{absolute(x.base, e.File), e.Line}}
 			all = append(slices.DeleteFunc(all, func(w way) bool { return strings.HasSuffix(w.text, unsized) }), size)
@@ -146,8 +148,33 @@ func (x *explainer) flows(sites []Explained) error {
 				e.Remedy = e.instead
 			}
 		}
+		if e.Flow != "" && into != "" {
+			e.Flow += "; it is inlined into " + into + ", which decides there"
+		}
 	}
 	return x.ended(whole, within.Err(), "each way was proven")
+}
+
+// intoBenchmark names a benchmark that a part of the memory is made in, as its function is inlined there: tests are not
+// compiled again. "" where there is none.
+func (e *Explained) intoBenchmark() (name string) {
+	if !e.inlined {
+		return ""
+	}
+	const part = 0.05
+	all, most, direct := int64(0), int64(0), int64(0)
+	for _, w := range e.cause.ways() {
+		all += w.Bytes
+		if len(w.frames) == 0 && strings.Contains(w.beyond, ".Benchmark") {
+			if direct += w.Bytes; w.Bytes > most {
+				most, name = w.Bytes, shortName(w.beyond)
+			}
+		}
+	}
+	if float64(direct) < part*float64(all) {
+		return ""
+	}
+	return name
 }
 
 // instance reports whether a site is of a generic function of which the compiler has nothing to say, as the package has

@@ -419,6 +419,30 @@ func TestCopiesAreNamed(t *testing.T) {
 	}
 }
 
+// TestBenchmarksDecideOfWhatTheyInline: tests are not compiled again, so that nothing is proven of a copy there.
+func TestBenchmarksDecideOfWhatTheyInline(t *testing.T) {
+	x, p := explainerOf(t, flowing)
+	x.dir = x.base
+	before, _, _ := strings.Cut(flowing, "// small\n")
+	file := p.Fset.Position(p.Files[0].Package).Filename
+	const here = "; it is inlined into m.BenchmarkSmall, which decides there"
+	for _, tt := range []struct {
+		inlined bool
+		beyond  string
+		want    bool
+	}{{true, "example.org/m.BenchmarkSmall", true}, {false, "example.org/m.BenchmarkSmall", false}, {true, "sort.Slice", false}} {
+		e := Explained{File: filepath.Base(file), Line: 1 + strings.Count(before, "\n"), What: "p{…}", Verdict: Look,
+			inlined: tt.inlined, cause: &cause{chains: map[string]*chain{"": {made: true, beyond: tt.beyond,
+				site: site{Totals: Totals{Bytes: 100}}}}}}
+		locate(x, p, &e)
+		sites := []Explained{e}
+		x.flows(sites)
+		if got := sites[0].Flow; !strings.Contains(got, "return") || strings.HasSuffix(got, here) != tt.want {
+			t.Errorf("inlined %v, from %s: %q", tt.inlined, tt.beyond, got)
+		}
+	}
+}
+
 // TestInstancesOfTests: where only tests have instances of a generic function, what the compiler says of those is said.
 func TestInstancesOfTests(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\ntype list[T any] struct{ of []T }\n\n//go:noinline\n"+
