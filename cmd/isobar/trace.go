@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,7 +44,11 @@ slowest overlapped which phase of the collector, and what share would by chance.
 				return err
 			}
 			defer in.Close()
-			line, err := phase.Read(bufio.NewReaderSize(in, 1<<20))
+			r := bufio.NewReaderSize(in, 1<<20)
+			if _, err := r.Peek(1); err != nil && !errors.Is(err, io.EOF) { // which the decoder would not name
+				return fmt.Errorf("trace: %w", err)
+			}
+			line, err := phase.Read(r)
 			if err != nil {
 				return fmt.Errorf("trace: %s: %w", args[0], err)
 			}
