@@ -257,6 +257,10 @@ func (r *profiling) under(ctx context.Context, p *testPackage, binary string, ra
 		}
 		text, stacks, cut := strings.Cut(string(out), "\nisobar: the time is over\n")
 		if !cut {
+			if panics := r.panics(p, done, err); len(panics) > 0 {
+				done = append(done, panics...)
+				continue // the others lost their profiles with it
+			}
 			last, err := r.keep(p, profiles, text, err)
 			return append(read, last...), true, err
 		}
@@ -276,6 +280,19 @@ func (r *profiling) under(ctx context.Context, p *testPackage, binary string, ra
 		read = append(read, r.read(p, profiles)...)
 		done = slices.Concat(done, ended, late)
 	}
+}
+
+// panics are benchmarks that ended a run by a panic, if others are left.
+func (r *profiling) panics(p *testPackage, done []string, failed error) []string {
+	if failed == nil || !strings.Contains(failed.Error(), "\ngoroutine ") {
+		return nil
+	}
+	found := names(benchmarkRuns, failed.Error())
+	if all := slices.Concat(done, found); len(found) == 0 || r.of(p, all) == 0 || r.of(p, all) == r.of(p, done) {
+		return nil
+	}
+	r.leave("%s of %s panics, and is left out; run it with go test -bench", strings.Join(found, ", "), p.ImportPath)
+	return found
 }
 
 // leave notes what is left out, once.

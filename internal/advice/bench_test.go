@@ -106,6 +106,32 @@ func BenchmarkF(b *testing.B) {
 	}
 }
 
+// A benchmark that panics takes the profiles of the others with it: these run again without it.
+func TestProfileLeavesOutWhatPanics(t *testing.T) {
+	bench := func(name, body string) string {
+		return "func Benchmark" + name + "(b *testing.B) {\n" + body + "\n}\n\n"
+	}
+	fine := "\tfor b.Loop() {\n\t\tlist = make([]int, 99)\n\t}"
+	nothing := "\tvar opened *struct{ list []int }\n\tlist = opened.list"
+	for _, tt := range []struct {
+		body string
+		left string // "" for an error
+	}{
+		{bench("A", fine) + bench("Opens", nothing) + bench("Z", fine), "BenchmarkOpens of example.org/m panics"},
+		{bench("Opens", nothing), ""},
+	} {
+		dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.26\n", "m.go": "package m\n",
+			"m_test.go": "package m\n\nimport \"testing\"\n\nvar list []int\n\n" + tt.body})
+		profiles, left, err := Profile(t.Context(), Config{Dir: dir, Patterns: []string{"."}}, ".", t.TempDir(), func(string) {})
+		switch {
+		case tt.left == "" && (err == nil || !strings.Contains(err.Error(), "nil pointer")):
+			t.Errorf("error %v, want the panic", err)
+		case tt.left != "" && (err != nil || len(profiles) == 0 || len(left) != 1 || !strings.HasPrefix(left[0], tt.left)):
+			t.Errorf("profiles %v, left out %q, error %v; want %q", profiles, left, err, tt.left)
+		}
+	}
+}
+
 // Allocations are counted in a run of their own, whose profile takes the place of the first; where it fails, the first
 // one stays.
 func TestProfileCounts(t *testing.T) {
