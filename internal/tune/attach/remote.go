@@ -22,22 +22,11 @@ type Remote struct {
 
 // remoteState is what the handler shows; gcctlhttp.State says what it means.
 type remoteState struct {
-	GOGC            int     `json:"gogc"`
-	LimitBytes      int64   `json:"limit_bytes"`
-	FoundGOGC       int     `json:"found_gogc"`
-	FoundLimitBytes int64   `json:"found_limit_bytes"`
-	PID             int     `json:"pid"`
-	LiveBytes       int64   `json:"live_bytes"`
-	HeapBytes       int64   `json:"heap_bytes"`
-	MappedBytes     int64   `json:"mapped_bytes"`
-	ResidentBytes   int64   `json:"resident_bytes"`
-	FreeBytes       int64   `json:"free_bytes"`
-	GroupBytes      int64   `json:"group_bytes"`
-	AllocatedBytes  int64   `json:"allocated_bytes"`
-	Cycles          int64   `json:"cycles"`
-	GCCPUSeconds    float64 `json:"gc_cpu_seconds"`
-	CPUSeconds      float64 `json:"cpu_seconds"`
-	Work            float64 `json:"work"`
+	State
+	GOGC            int   `json:"gogc"`
+	LimitBytes      int64 `json:"limit_bytes"`
+	FoundGOGC       int   `json:"found_gogc"`
+	FoundLimitBytes int64 `json:"found_limit_bytes"`
 }
 
 // Look implements Server.
@@ -113,11 +102,8 @@ func (r Remote) ask(ctx context.Context, method string, body any) (State, error)
 	case json.Unmarshal(data, &s) != nil || s.PID == 0:
 		return fail(fmt.Errorf("%s is not the handler of gcctl/gcctlhttp: %.100s", r.URL, text))
 	}
-	return State{
-		At: time.Now(), GC: cell.GC{Percent: s.GOGC, LimitBytes: s.LimitBytes},
-		Found: cell.GC{Percent: s.FoundGOGC, LimitBytes: s.FoundLimitBytes}, PID: s.PID, LiveBytes: s.LiveBytes,
-		HeapBytes: s.HeapBytes, MappedBytes: s.MappedBytes, ResidentBytes: cmp.Or(s.ResidentBytes, s.MappedBytes),
-		FreeBytes: s.FreeBytes, GroupBytes: s.GroupBytes, Cycles: s.Cycles, AllocatedBytes: s.AllocatedBytes,
-		GCCPU: s.GCCPUSeconds, CPU: s.CPUSeconds, Work: s.Work,
-	}, nil
+	s.At, s.ResidentBytes = time.Now(), cmp.Or(s.ResidentBytes, s.MappedBytes)
+	s.GC = cell.GC{Percent: s.GOGC, LimitBytes: s.LimitBytes}
+	s.Found = cell.GC{Percent: s.FoundGOGC, LimitBytes: s.FoundLimitBytes}
+	return s.State, nil
 }
