@@ -2,8 +2,6 @@ package tune
 
 import (
 	"bytes"
-	"debug/elf"
-	"debug/macho"
 	"fmt"
 	"math"
 	"os"
@@ -25,40 +23,17 @@ var implementations = []struct{ function, call string }{
 	{"runtime/debug.setGCPercent", setPercent}, {"runtime/debug.setMemoryLimit", setLimit},
 }
 
-// CollectorCalls returns the calls in a binary that set the collector, found by name in
-// its table of functions. A program may contain a call and never make it. An unreadable
-// file has none.
+// CollectorCalls returns the calls in a binary that set the collector, found by name among
+// those of its functions, whatever its format. A program may contain a call and never make
+// it. An unreadable file has none.
 func CollectorCalls(path string) (calls []string) {
-	table, err := functionTable(path)
-	if err != nil {
-		return nil
-	}
+	binary, _ := os.ReadFile(path)
 	for _, i := range implementations {
-		if bytes.Contains(table, []byte("\x00"+i.function+"\x00")) {
+		if bytes.Contains(binary, []byte("\x00"+i.function+"\x00")) {
 			calls = append(calls, i.call)
 		}
 	}
 	return calls
-}
-
-// functionTable is the section of a binary that holds the names of functions;
-// where its format has none, the whole file.
-func functionTable(path string) ([]byte, error) {
-	if f, err := elf.Open(path); err == nil {
-		defer f.Close()
-		for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
-			if s := f.Section(name); s != nil {
-				return s.Data()
-			}
-		}
-	}
-	if f, err := macho.Open(path); err == nil {
-		defer f.Close()
-		if s := f.Section("__gopclntab"); s != nil {
-			return s.Data()
-		}
-	}
-	return os.ReadFile(path)
 }
 
 // followed is how the goals of a run compare with what its settings ask for.
