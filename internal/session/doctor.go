@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -110,14 +109,14 @@ func (d *Diagnosis) measure(records []*cell.Record) {
 }
 
 func newSpread(values []float64) spread {
-	middle := medianOf(values)
+	middle := stat.Median(values)
 	var off []float64
 	for _, v := range values {
 		off = append(off, math.Abs(v-middle))
 	}
 	half := len(values) / 2
-	s := spread{Deviation: 1.4826 * medianOf(off) / middle, Drift: medianOf(values[half:]) / medianOf(values[:half]),
-		Detectable: map[string]float64{}}
+	s := spread{Deviation: 1.4826 * stat.Median(off) / middle,
+		Drift: stat.Median(values[half:]) / stat.Median(values[:half]), Detectable: map[string]float64{}}
 	for _, pairs := range []int{6, 10, 20, 50} {
 		// A two-sided 5 % test that finds the effect in 80 % of cases, on the median
 		// of ratios, whose deviation is 1.25 times that of a mean.
@@ -125,10 +124,6 @@ func newSpread(values []float64) spread {
 		s.Detectable[fmt.Sprint(pairs)] = math.Exp(z * 1.25 * math.Sqrt2 * s.Deviation / math.Sqrt(float64(pairs)))
 	}
 	return s
-}
-
-func medianOf(values []float64) float64 {
-	return stat.Summarize(stat.Series{Values: slices.Clone(values)}).Median
 }
 
 // examine lists what makes measurements unreliable here.

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 const mib = 1 << 20
@@ -153,9 +154,9 @@ func cycleCosts(rec *cell.Record) []float64 {
 		marking = append(marking, float64(c.MarkNs))
 	}
 	scale := rec.Metrics[cell.GCCPUScale]
-	if rec.Metrics[cell.PodThrottled] > 0 && median(marking) < shortCycle {
+	if rec.Metrics[cell.PodThrottled] > 0 && stat.Median(marking) < shortCycle {
 		scale = 1
-		usual := median(units)
+		usual := stat.Median(units)
 		for i, c := range rec.Cycles {
 			costs[i] = min(costs[i], stretched*usual*scanned(c))
 		}

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // Outcomes of a pod.
@@ -149,7 +150,7 @@ func throttled(records []*cell.Record) Interval {
 	if len(shares) == 0 {
 		return Interval{}
 	}
-	return Interval{median(shares), slices.Min(shares), slices.Max(shares)}
+	return Interval{stat.Median(shares), slices.Min(shares), slices.Max(shares)}
 }
 
 // SmallestPod is the least pod that keeps the objective, by CPUs, then by memory;

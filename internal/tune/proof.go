@@ -150,7 +150,7 @@ func equalRuns(g *stat.Group, metric string) float64 {
 	}
 	// The median of n ratios of equal runs has 1.25/sqrt(n) times the deviation of
 	// one; its mean distance from 1 is 0.8 of that, a step's median 0.67.
-	return math.Exp(1.25 * 0.8 / 0.67 * median(steps) / math.Sqrt(float64(len(values))))
+	return math.Exp(1.25 * 0.8 / 0.67 * stat.Median(steps) / math.Sqrt(float64(len(values))))
 }
 
 // compare compares each configuration with the first.
@@ -167,7 +167,7 @@ func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compar
 		}
 		out[i].by = map[string]stat.Comparison{}
 		if peaks := g.Series[cell.RSSPeak].Values; len(peaks) > 0 {
-			out[i].peak = Interval{median(peaks), slices.Min(peaks), slices.Max(peaks)}
+			out[i].peak = Interval{stat.Median(peaks), slices.Min(peaks), slices.Max(peaks)}
 		}
 		for _, metric := range append(t.proven(), costMetric) {
 			// The name 1/x tells the direction of x, not of its inverse.
@@ -411,11 +411,12 @@ func (t *tuning) broken(records []*cell.Record) (string, error) {
 		}
 		p99s = append(p99s, p99.Seconds())
 	}
+	peak, p99 := stat.Median(peaks), stat.Median(p99s)
 	switch {
-	case t.MaxPeakBytes > 0 && median(peaks) > t.MaxPeakBytes:
-		return fmt.Sprintf("peak memory %s, %s allowed", bytesText(median(peaks)), bytesText(t.MaxPeakBytes)), nil
-	case t.MaxP99 > 0 && median(p99s) > t.MaxP99.Seconds():
-		return fmt.Sprintf("99th percentile %v, %v allowed", seconds(median(p99s)), t.MaxP99), nil
+	case t.MaxPeakBytes > 0 && peak > t.MaxPeakBytes:
+		return fmt.Sprintf("peak memory %s, %s allowed", bytesText(peak), bytesText(t.MaxPeakBytes)), nil
+	case t.MaxP99 > 0 && p99 > t.MaxP99.Seconds():
+		return fmt.Sprintf("99th percentile %v, %v allowed", seconds(p99), t.MaxP99), nil
 	}
 	return "", nil
 }

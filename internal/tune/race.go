@@ -121,7 +121,7 @@ func (r *racer) p99() float64 {
 	if len(r.p99s) == 0 {
 		return math.Inf(1)
 	}
-	return median(r.p99s)
+	return stat.Median(r.p99s)
 }
 
 // beyond returns the mean of the log ratios of r to o, paired by round, and the
@@ -167,13 +167,13 @@ func best(racers []*racer) *racer {
 
 func (t *tuning) eliminate(racers []*racer) {
 	for _, r := range racers {
-		if t.MaxP99 > 0 && r.out == "" && median(r.p99s) > t.MaxP99.Seconds() {
-			r.out = fmt.Sprintf("its p99 of %v is above the %v allowed", seconds(median(r.p99s)), t.MaxP99)
+		if t.MaxP99 > 0 && r.out == "" && stat.Median(r.p99s) > t.MaxP99.Seconds() {
+			r.out = fmt.Sprintf("its p99 of %v is above the %v allowed", seconds(stat.Median(r.p99s)), t.MaxP99)
 		}
 	}
 	for _, r := range racers {
 		if r.out == "" {
-			r.out = t.overMemory(median(r.peaks), median(racers[0].peaks))
+			r.out = t.overMemory(stat.Median(r.peaks), stat.Median(racers[0].peaks))
 		}
 	}
 	top := best(racers)
@@ -222,7 +222,7 @@ func (t *tuning) choose(racers []*racer) (cell.Config, Prediction) {
 			continue
 		}
 		if mean, _ := r.beyond(top, 0.05); mean <= math.Log(1+t.Tolerance) &&
-			(chosen == nil || median(r.peaks) < median(chosen.peaks)) {
+			(chosen == nil || stat.Median(r.peaks) < stat.Median(chosen.peaks)) {
 			chosen = r
 		}
 	}
@@ -254,8 +254,4 @@ func (t *tuning) overMemory(peak, today float64) string {
 
 func seconds(v float64) time.Duration {
 	return time.Duration(v * float64(time.Second)).Round(time.Microsecond)
-}
-
-func median(values []float64) float64 {
-	return stat.Summarize(stat.Series{Values: slices.Clone(values)}).Median
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // A Measured is what the runs under one setting showed: of each figure the
@@ -38,7 +39,7 @@ func measuredOf(pilots []Pilot) (out []Measured) {
 			for _, p := range by[gc] {
 				values = append(values, figure(p))
 			}
-			return Interval{median(values), slices.Min(values), slices.Max(values)}
+			return Interval{stat.Median(values), slices.Min(values), slices.Max(values)}
 		}
 		out = append(out, Measured{GC: gc, Runs: len(by[gc]), Wall: of(func(p Pilot) float64 { return p.Wall }),
 			CPU:       of(func(p Pilot) float64 { return p.CPU }),
@@ -179,7 +180,7 @@ func (m *Model) learn() {
 		cpus, walls = append(cpus, p.CPU), append(walls, p.Wall)
 	}
 	m.gc, m.peak = newFit(gcs, gcPriors), newFit(peaks, memoryPriors)
-	m.cpuLevel, m.wallLevel = median(cpus), median(walls)
+	m.cpuLevel, m.wallLevel = stat.Median(cpus), stat.Median(walls)
 	var cpu, wall []observation
 	busy, procs := m.cpuLevel/m.wallLevel, 0.0
 	for _, p := range m.pilots {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // Calls of package runtime/debug that set the collector.
@@ -85,7 +86,7 @@ func obeys(rec *cell.Record) followed {
 		percents, goals = ownPercents, ownGoals
 	}
 	if f.cycles > 0 {
-		f.percent, f.goal = median(percents), median(goals)
+		f.percent, f.goal = stat.Median(percents), stat.Median(goals)
 	}
 	return f
 }

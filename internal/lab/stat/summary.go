@@ -31,6 +31,14 @@ func Summarize(s Series) Summary {
 	return out
 }
 
+// Median returns the median of values, 0 for none.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return median(slices.Sorted(slices.Values(values)))
+}
+
 // median returns the median of sorted values.
 func median(sorted []float64) float64 {
 	n := len(sorted)

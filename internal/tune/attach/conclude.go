@@ -20,7 +20,7 @@ const sameMemory = 1.05
 // far show ahead in what the three choices promise.
 func (t *tuning) choose() []*Arm {
 	base := t.arms[0]
-	cpu, bytes := median(base.CPU), median(base.Bytes)
+	cpu, bytes := stat.Median(base.CPU), stat.Median(base.Bytes)
 	best := func(key func(*Arm) float64, than float64, allowed func(*Arm) bool) *Arm {
 		var found *Arm
 		for _, a := range t.arms[1:] {
@@ -30,8 +30,8 @@ func (t *tuning) choose() []*Arm {
 		}
 		return found
 	}
-	byCPU := func(a *Arm) float64 { return median(a.CPU) }
-	byBytes := func(a *Arm) float64 { return median(a.Bytes) }
+	byCPU := func(a *Arm) float64 { return stat.Median(a.CPU) }
+	byBytes := func(a *Arm) float64 { return stat.Median(a.Bytes) }
 	var out []*Arm
 	for _, a := range []*Arm{
 		best(byCPU, cpu, func(a *Arm) bool { return byBytes(a) <= t.MaxBytes }),
@@ -43,14 +43,6 @@ func (t *tuning) choose() []*Arm {
 		}
 	}
 	return out
-}
-
-func median(values []float64) float64 {
-	s := slices.Sorted(slices.Values(values))
-	if len(s) == 0 {
-		return 0
-	}
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // conclude makes the answer of fresh rounds: today's setting first, then those
@@ -72,7 +64,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 		arm := groupOf(a)
 		cpu, memory := stat.Compare(base, arm, cell.TotalCPU, 1), stat.Compare(base, arm, cell.RSSPeak, 1)
 		c := tune.Choice{Setting: config(a.GC),
-			PeakBytes: tune.Interval{Mid: median(a.Bytes), Lo: slices.Min(a.Bytes), Hi: a.Most},
+			PeakBytes: tune.Interval{Mid: stat.Median(a.Bytes), Lo: slices.Min(a.Bytes), Hi: a.Most},
 			CPU:       interval(cpu), Memory: interval(memory), Cost: interval(cpu),
 			Gains: []tune.Gain{tune.NewGain(cell.TotalCPU, cpu), tune.NewGain(cell.RSSPeak, memory)}}
 		c.Outcome, c.Name, c.Reason = t.judge(c, cpu, memory)
@@ -95,7 +87,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 
 // short says that blocks show nothing of what collections cost; "" if they do.
 func (a *Arm) short(block time.Duration) string {
-	if len(a.Cycles) == 0 || median(a.Cycles) >= 1 {
+	if len(a.Cycles) == 0 || stat.Median(a.Cycles) >= 1 {
 		return ""
 	}
 	return fmt.Sprintf("most blocks of %v under GOGC=%s saw no whole collection, and so not what it costs: give a larger "+
