@@ -94,17 +94,12 @@ func (se *Session) alone() (unlock func(), err error) {
 
 func (d *Diagnosis) measure(records []*cell.Record) {
 	var wall, cpu []float64
-	var sum cell.Noise
+	var noises []cell.Noise
 	for _, r := range records {
 		wall, cpu = append(wall, r.Metrics[cell.WallTime]), append(cpu, r.Metrics[cell.TotalCPU])
-		sum.Steal += r.Noise.Steal
-		sum.CPUPressure += r.Noise.CPUPressure
-		sum.MemoryPressure += r.Noise.MemoryPressure
-		sum.OtherCPU += r.Noise.OtherCPU
+		noises = append(noises, r.Noise)
 	}
-	n := float64(len(records))
-	d.Noise.Steal, d.Noise.OtherCPU = sum.Steal/n, sum.OtherCPU/n
-	d.Noise.CPUPressure, d.Noise.MemoryPressure = sum.CPUPressure/n, sum.MemoryPressure/n
+	d.Noise = host.MeanNoise(noises)
 	d.Wall, d.CPU = newSpread(wall), newSpread(cpu)
 }
 

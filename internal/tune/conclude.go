@@ -54,7 +54,7 @@ func (t *tuning) conclude() {
 	if a.Waiting = waits.mean(); a.Waiting > muchWaiting && a.Outcome != SetsItself {
 		contention := []string{fmt.Sprintf("contention: for %.0f %% of the time in which the program could run, it had "+
 			"to wait for a CPU; such runs count less", 100*a.Waiting)}
-		for _, w := range host.Disturbances(meanNoise(t.noises)) {
+		for _, w := range host.Disturbances(host.MeanNoise(t.noises)) {
 			contention = append(contention, w.Text)
 		}
 		a.Doubts = slices.Insert(a.Doubts, 0, strings.Join(contention, "; "))
@@ -126,17 +126,6 @@ const highMargin = 1.5
 
 // muchWaiting is the share of waiting above which it is the first doubt.
 const muchWaiting = 0.10
-
-// meanNoise averages the noise of the machine over the runs.
-func meanNoise(all []cell.Noise) (n cell.Noise) {
-	for _, x := range all {
-		n.Steal += x.Steal / float64(len(all))
-		n.CPUPressure += x.CPUPressure / float64(len(all))
-		n.MemoryPressure += x.MemoryPressure / float64(len(all))
-		n.OtherCPU += x.OtherCPU / float64(len(all))
-	}
-	return n
-}
 
 // margin warns of a memory limit that leaves little room for growth.
 func (r *Answer) margin(gc cell.GC) []string {

@@ -91,6 +91,17 @@ func (r reading) until(now reading, wall time.Duration) cell.Noise {
 	return noise
 }
 
+// MeanNoise averages the noise over runs.
+func MeanNoise(all []cell.Noise) (n cell.Noise) {
+	for _, x := range all {
+		n.Steal += x.Steal / float64(len(all))
+		n.CPUPressure += x.CPUPressure / float64(len(all))
+		n.MemoryPressure += x.MemoryPressure / float64(len(all))
+		n.OtherCPU += x.OtherCPU / float64(len(all))
+	}
+	return n
+}
+
 // Disturbances says which noise makes measurements unreliable, and what to do
 // about it.
 func Disturbances(n cell.Noise) (out []cell.Warning) {
