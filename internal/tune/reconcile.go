@@ -25,23 +25,15 @@ type Measured struct {
 // measuredOf gathers what pilots showed, by setting, in the order of the first
 // run of each.
 func measuredOf(pilots []Pilot) (out []Measured) {
-	var order []cell.GC
-	by := map[cell.GC][]Pilot{}
-	for _, p := range pilots {
-		if by[p.GC] == nil {
-			order = append(order, p.GC)
-		}
-		by[p.GC] = append(by[p.GC], p)
-	}
-	for _, gc := range order {
+	for _, runs := range stat.Split(pilots, func(p Pilot) cell.GC { return p.GC }) {
 		of := func(figure func(Pilot) float64) Interval {
 			var values []float64
-			for _, p := range by[gc] {
+			for _, p := range runs {
 				values = append(values, figure(p))
 			}
 			return Interval{stat.Median(values), slices.Min(values), slices.Max(values)}
 		}
-		out = append(out, Measured{GC: gc, Runs: len(by[gc]), Wall: of(func(p Pilot) float64 { return p.Wall }),
+		out = append(out, Measured{GC: runs[0].GC, Runs: len(runs), Wall: of(func(p Pilot) float64 { return p.Wall }),
 			CPU:       of(func(p Pilot) float64 { return p.CPU }),
 			GCShare:   of(func(p Pilot) float64 { return p.GCSeconds / p.CPU }),
 			PeakBytes: of(func(p Pilot) float64 { return p.PeakBytes }),
