@@ -52,7 +52,7 @@ func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, erro
 		return nil, err
 	}
 	cost, bound := compared[1].by[costMetric], was*(1+gate)
-	ratio := Interval{cost.Ratio, cost.Lo, cost.Hi}
+	ratio := RatioOf(cost)
 	out := &Checked{Outcome: Inconclusive, Recorded: was, Gate: gate, Gains: compared[1].gains}
 	switch {
 	case cost.Pairs < leastRounds && len(t.answer.Doubts) > 0: // why the setting does not run

@@ -155,7 +155,7 @@ func freshPairs(t *testing.T, tuned *tuning, best, gc cell.GC) Interval {
 		metric = costMetric
 	}
 	c := results[1].by[metric]
-	return Interval{c.Ratio, c.Lo, c.Hi}
+	return RatioOf(c)
 }
 
 // scanTime is how long a scan may take before it begins no further round; it has two.

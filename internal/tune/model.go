@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // An Interval is an estimate and the bounds that should hold 90 % of what is
@@ -14,6 +16,22 @@ type Interval struct {
 	Mid float64 `json:"mid"`
 	Lo  float64 `json:"lo"`
 	Hi  float64 `json:"hi"`
+}
+
+// spanOf are the median of values, the least and the greatest; zero for none.
+func spanOf(values []float64) Interval {
+	if len(values) == 0 {
+		return Interval{}
+	}
+	return Interval{stat.Median(values), slices.Min(values), slices.Max(values)}
+}
+
+// RatioOf is the ratio of a comparison with its interval; zero without a pair.
+func RatioOf(c stat.Comparison) Interval {
+	if c.Pairs == 0 {
+		return Interval{}
+	}
+	return Interval{c.Ratio, c.Lo, c.Hi}
 }
 
 // A Prediction is what the model expects of a run under a setting.

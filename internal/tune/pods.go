@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // Outcomes of a pod.
@@ -123,7 +122,7 @@ func (t *tuning) judgePods(arms []cell.Config, records [][]*cell.Record, failure
 			t.answer.Pods = append(t.answer.Pods, p)
 			continue
 		}
-		p.Cost = Interval{cost.Ratio, cost.Lo, cost.Hi}
+		p.Cost = RatioOf(cost)
 		broken, err := t.broken(records[i])
 		switch {
 		case err != nil:
@@ -147,10 +146,7 @@ func throttled(records []*cell.Record) Interval {
 	for _, rec := range records {
 		shares = append(shares, rec.Metrics[cell.PodThrottledShare])
 	}
-	if len(shares) == 0 {
-		return Interval{}
-	}
-	return Interval{stat.Median(shares), slices.Min(shares), slices.Max(shares)}
+	return spanOf(shares)
 }
 
 // SmallestPod is the least pod that keeps the objective, by CPUs, then by memory;

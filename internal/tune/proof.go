@@ -166,9 +166,7 @@ func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compar
 			base = g
 		}
 		out[i].by = map[string]stat.Comparison{}
-		if peaks := g.Series[cell.RSSPeak].Values; len(peaks) > 0 {
-			out[i].peak = Interval{stat.Median(peaks), slices.Min(peaks), slices.Max(peaks)}
-		}
+		out[i].peak = spanOf(g.Series[cell.RSSPeak].Values)
 		for _, metric := range append(t.proven(), costMetric) {
 			// The name 1/x tells the direction of x, not of its inverse.
 			of := metric
@@ -294,16 +292,9 @@ const slack = 0.05
 
 // choice says whether a setting keeps what its name promises.
 func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
-	ratio := func(metric string) Interval {
-		by := r.by[metric]
-		if by.Pairs == 0 {
-			return Interval{}
-		}
-		return Interval{by.Ratio, by.Lo, by.Hi}
-	}
-	out := Choice{Name: name, Setting: c, PeakBytes: r.peak, CPU: ratio(cell.TotalCPU), Memory: ratio(cell.RSSPeak),
-		Cost: ratio(costMetric), Gains: r.gains, Outcome: Inconclusive}
 	cpu, memory, cost := r.by[cell.TotalCPU], r.by[cell.RSSPeak], r.by[costMetric]
+	out := Choice{Name: name, Setting: c, PeakBytes: r.peak, CPU: RatioOf(cpu), Memory: RatioOf(memory),
+		Cost: RatioOf(cost), Gains: r.gains, Outcome: Inconclusive}
 	switch {
 	case cost.Pairs == 0:
 		out.Reason = "it did not run in the fresh rounds"
@@ -433,7 +424,7 @@ func verdict(tolerance float64, main stat.Comparison) (outcome, reason string) {
 		return DefaultGood, "fresh runs show it worse than the baseline: " + main.Reason
 	case main.Verdict == stat.NoDifference && main.Lo > 1-tolerance:
 		return DefaultGood, fmt.Sprintf("fresh runs exclude a gain of %.0f %%: the ratio is %s", 100*tolerance,
-			ratioText(Interval{main.Ratio, main.Lo, main.Hi}, 1-tolerance))
+			ratioText(RatioOf(main), 1-tolerance))
 	}
 	return Inconclusive, Open + main.Reason
 }

@@ -3,7 +3,6 @@ package tune
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -31,7 +30,7 @@ func measuredOf(pilots []Pilot) (out []Measured) {
 			for _, p := range runs {
 				values = append(values, figure(p))
 			}
-			return Interval{stat.Median(values), slices.Min(values), slices.Max(values)}
+			return spanOf(values)
 		}
 		out = append(out, Measured{GC: runs[0].GC, Runs: len(runs), Wall: of(func(p Pilot) float64 { return p.Wall }),
 			CPU:       of(func(p Pilot) float64 { return p.CPU }),

@@ -87,7 +87,7 @@ type Gain struct {
 // NewGain is what a comparison with the baseline says of a metric. Tuned follows
 // from the ratio, so that the two never contradict each other.
 func NewGain(metric string, c stat.Comparison) Gain {
-	return Gain{Metric: metric, Ratio: Interval{c.Ratio, c.Lo, c.Hi}, Default: c.AValue, Tuned: c.AValue * c.Ratio,
+	return Gain{Metric: metric, Ratio: RatioOf(c), Default: c.AValue, Tuned: c.AValue * c.Ratio,
 		Pairs: c.Pairs, Verdict: string(c.Verdict), Floor: c.Floor}
 }
 

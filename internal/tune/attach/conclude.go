@@ -65,7 +65,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 		cpu, memory := stat.Compare(base, arm, cell.TotalCPU, 1), stat.Compare(base, arm, cell.RSSPeak, 1)
 		c := tune.Choice{Setting: config(a.GC),
 			PeakBytes: tune.Interval{Mid: stat.Median(a.Bytes), Lo: slices.Min(a.Bytes), Hi: a.Most},
-			CPU:       interval(cpu), Memory: interval(memory), Cost: interval(cpu),
+			CPU:       tune.RatioOf(cpu), Memory: tune.RatioOf(memory), Cost: tune.RatioOf(cpu),
 			Gains: []tune.Gain{tune.NewGain(cell.TotalCPU, cpu), tune.NewGain(cell.RSSPeak, memory)}}
 		c.Outcome, c.Name, c.Reason = t.judge(c, cpu, memory)
 		if short := cmp.Or(a.short(t.block), fresh[0].short(t.block)); short != "" {
@@ -118,10 +118,6 @@ func (t *tuning) judge(c tune.Choice, cpu, memory stat.Comparison) (outcome, nam
 func rank(c tune.Choice) int {
 	n := slices.Index([]string{tune.Recommended, tune.Inconclusive, tune.DefaultGood}, c.Outcome) * 3
 	return n + slices.Index([]string{tune.Fastest, tune.SameMemory, tune.LeastMemory}, c.Name)
-}
-
-func interval(c stat.Comparison) tune.Interval {
-	return tune.Interval{Mid: c.Ratio, Lo: c.Lo, Hi: c.Hi}
 }
 
 // Write prints the answer.
