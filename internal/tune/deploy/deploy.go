@@ -93,14 +93,10 @@ func (s Setting) Headroom() string {
 }
 
 // A pair is one variable of the environment.
-type pair struct{ name, value string }
+type pair struct{ Name, Value string }
 
 func (s Setting) env() []pair {
-	gogc := "off"
-	if s.Percent > 0 {
-		gogc = strconv.Itoa(s.Percent)
-	}
-	out := []pair{{"GOGC", gogc}}
+	out := []pair{{"GOGC", cell.GC{Percent: s.Percent}.GOGC()}}
 	switch {
 	case s.LimitBytes > 0:
 		out = append(out, pair{"GOMEMLIMIT", cell.FormatBytes(s.LimitBytes)})
@@ -111,18 +107,6 @@ func (s Setting) env() []pair {
 		out = append(out, pair{"GOMAXPROCS", strconv.Itoa(s.Procs)})
 	}
 	return out
-}
-
-// Env is the setting as assignments, such as "GOGC=off GOMEMLIMIT=19MiB".
-func (s Setting) Env() string {
-	var b strings.Builder
-	for i, p := range s.env() {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(p.name + "=" + p.value)
-	}
-	return b.String()
 }
 
 // Files returns the setting in every form. It refuses a collector that is off
@@ -136,21 +120,15 @@ func Files(s Setting) ([]File, error) {
 		return nil, errors.New("deploy: GOGC=off without GOMEMLIMIT: nothing bounds the heap; set LimitBytes")
 	}
 	s.Name = label(s.Name)
-	forms := []struct {
-		form, name string
-		text       func(Setting) string
-	}{
-		{"shell", "run.sh", shell},
-		{"systemd", "systemd.conf", systemd},
-		{"Dockerfile", "Dockerfile", dockerfile},
-		{"Compose", "compose.yaml", compose},
-		{"Kubernetes", "kubernetes.yaml", kubernetes},
-		{"Helm", "helm-values.yaml", helm},
-		{"Nomad", "nomad.hcl", nomad},
-	}
+	request, limit := s.Pod()
+	p := page{s, s.env(), request / mib, limit / mib}
 	files := make([]File, len(forms))
 	for i, f := range forms {
-		files[i] = File{Form: f.form, Name: f.name, Text: f.text(s)}
+		var b strings.Builder
+		if err := templates.ExecuteTemplate(&b, f.name+".tmpl", p); err != nil {
+			return nil, fmt.Errorf("deploy: %w", err)
+		}
+		files[i] = File{Form: f.form, Name: f.name, Text: b.String()}
 	}
 	return files, nil
 }
@@ -175,6 +153,3 @@ func label(name string) string {
 	}
 	return name
 }
-
-// cpus is a number of CPUs with as many decimals as it has.
-func cpus(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
