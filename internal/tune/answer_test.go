@@ -170,7 +170,7 @@ func TestNothingNegativeIsPrinted(t *testing.T) {
 			p.PeakBytes = (4 + 60*rng.Float64()) * mib
 			pilots = append(pilots, p)
 		}
-		m, err := NewModel(pilots, 0)
+		m, err := NewModel(pilots)
 		if err != nil {
 			t.Fatal(err)
 		}

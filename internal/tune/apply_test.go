@@ -60,7 +60,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s has no limit of %s:\n%s", f.Name, limit, f.Text)
 		}
 	}
-	m, err := NewModel([]Pilot{p.run(cell.DefaultGC, 0, rand.New(rand.NewPCG(1, 1)))}, 0)
+	m, err := NewModel([]Pilot{p.run(cell.DefaultGC, 0, rand.New(rand.NewPCG(1, 1)))})
 	if err != nil {
 		t.Fatal(err)
 	}

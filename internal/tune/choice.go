@@ -111,7 +111,7 @@ func (t *tuning) believe(fitted *Model, p *pick, c cell.Config, r *compared) (ru
 	if t.races() || fitted.misfit || c.Key() != t.with(c.GC).Key() {
 		return 0, nil
 	}
-	m, err := NewModel(t.pilots, t.Noise)
+	m, err := NewModel(t.pilots)
 	if err != nil {
 		return 0, err
 	}

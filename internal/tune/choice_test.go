@@ -151,7 +151,7 @@ func TestHopelessSettingsLeave(t *testing.T) {
 		if _, err := tuned.measure(c.Base, 0, ""); err != nil {
 			t.Fatal(err)
 		}
-		m, err := NewModel(tuned.pilots, 0)
+		m, err := NewModel(tuned.pilots)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ func (t *tuning) conclude() {
 		t.refuseTimed(fixedTime(t.pilots))
 		return
 	}
-	if m, err := NewModel(t.pilots, t.Noise); err == nil {
+	if m, err := NewModel(t.pilots); err == nil {
 		a.CliffBytes = m.Cliff()
 		a.GuardBytes = t.guard(m)
 		settings := t.candidates(m)

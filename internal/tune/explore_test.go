@@ -92,7 +92,7 @@ func simulate(t *testing.T, noise float64, foreign bool, trials int) float64 {
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 7))
 		program := newSimulated(rng, foreign)
-		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Noise: noise, Seed: uint64(trial)}
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Seed: uint64(trial)}
 		c.Fill()
 		s := newTuning(c, func(c cell.Config, block int) (*cell.Record, error) { return program.record(c, noise, rng), nil })
 		first, err := s.measure(c.Base, 0, "")
@@ -154,7 +154,7 @@ func TestKeepsToTheMemoryAllowed(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 8))
 		program := newSimulated(rng, false)
 		_, today, _ := program.exact(cell.DefaultGC)
-		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Noise: 0.03, MaxPeakBytes: 1.6 * today}
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, MaxPeakBytes: 1.6 * today}
 		r, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) {
 			if _, peak, _ := program.exact(c.GC); peak > 1.75*today {
 				t.Errorf("trial %d: ran %s, which occupies %.2f times the baseline", trial, c.GC, peak/today)
@@ -206,7 +206,7 @@ func TestFindsWhatABoundAllows(t *testing.T) {
 		_, today, _ := program.exact(cell.DefaultGC)
 		bound := math.Round((0.6+0.35*rng.Float64())*today/mib) * mib
 		best := program.bestWithin(bound)
-		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Noise: 0.05,
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
 			MaxPeakBytes: bound, Seed: uint64(trial), Budget: 1e15}
 		a, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) { return program.record(c, 0.05, rng), nil })
 		if err != nil {
@@ -254,7 +254,7 @@ func TestSecondRun(t *testing.T) {
 	c := Config{Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Objective: CPU}
 	c.Fill()
 	tuned := newTuning(c, nil)
-	m, err := NewModel([]Pilot{mustPilot(t, steady(40))}, 0)
+	m, err := NewModel([]Pilot{mustPilot(t, steady(40))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestPlainSettings(t *testing.T) {
 	for _, bytes := range []float64{0, 60 * mib, 1 << 30} {
 		c.MaxPeakBytes = bytes
 		tuned := newTuning(c, nil)
-		m, err := NewModel([]Pilot{mustPilot(t, steady(40))}, 0)
+		m, err := NewModel([]Pilot{mustPilot(t, steady(40))})
 		if err != nil {
 			t.Fatal(err)
 		}

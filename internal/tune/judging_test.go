@@ -103,7 +103,7 @@ func TestCorpusJudge(t *testing.T) {
 			t.Fatal(err)
 		}
 		tuned.conclude()
-		m, err := NewModel(tuned.pilots, c.Noise)
+		m, err := NewModel(tuned.pilots)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +404,7 @@ func TestJudge(t *testing.T) {
 	for _, gc := range append(judgedSettings(100*mib), r.Setting.GC) {
 		scan = append(scan, p.run(gc, 0.01, rng))
 	}
-	m, err := NewModel(pilots, 0)
+	m, err := NewModel(pilots)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -92,7 +91,6 @@ const (
 // to. The derivation is in docs/tune.md. It is not changed after NewModel.
 type Model struct {
 	pilots              []Pilot
-	noise               float64 // relative standard deviation of a run, where no pilot waited
 	waiting             float64 // share of time, mean over the pilots
 	beyond              fit     // of what counts to a GOMEMLIMIT beside the objects of the heap, in bytes
 	beside              float64 // resident bytes beside the heap; below 0 where a part of the heap is never touched
@@ -108,10 +106,9 @@ type Model struct {
 	misfit              bool // the pilots' CPU time grows by more than what they collected explains
 }
 
-// NewModel fits a model to one pilot or more. noise is the relative standard
-// deviation of a run on this machine, 0 for a guess.
-func NewModel(pilots []Pilot, noise float64) (*Model, error) {
-	m := &Model{pilots: pilots, noise: cmp.Or(noise, noiseGuess), seen: measuredOf(pilots)}
+// NewModel fits a model to one pilot or more.
+func NewModel(pilots []Pilot) (*Model, error) {
+	m := &Model{pilots: pilots, seen: measuredOf(pilots)}
 	if len(m.sources()) == 0 {
 		return nil, errNoCycles
 	}

@@ -111,7 +111,7 @@ func TestReplayFollowsThePacer(t *testing.T) {
 func TestFewCollectionsAreNotWithheld(t *testing.T) {
 	rec := steady(1)
 	rec.Cycles[0].GoalBytes, rec.Cycles[0].CPUNs = 4*mib, 2e5
-	m, err := NewModel([]Pilot{mustPilot(t, rec)}, 0)
+	m, err := NewModel([]Pilot{mustPilot(t, rec)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestFewCollectionsAreNotWithheld(t *testing.T) {
 }
 
 func TestPredictOnePilot(t *testing.T) {
-	m, err := NewModel([]Pilot{mustPilot(t, steady(40))}, 0)
+	m, err := NewModel([]Pilot{mustPilot(t, steady(40))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,20 +154,20 @@ func TestPredictOnePilot(t *testing.T) {
 }
 
 func TestModelSaysWhenItIsUnsure(t *testing.T) {
-	m, err := NewModel([]Pilot{mustPilot(t, steady(3))}, 0)
+	m, err := NewModel([]Pilot{mustPilot(t, steady(3))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(m.doubts) != 1 || !strings.Contains(m.doubts[0], "only 3 collections") {
 		t.Errorf("doubts of a model of 3 cycles: %q", m.doubts)
 	}
-	if _, err := NewModel([]Pilot{{GC: cell.DisabledGC, Wall: 1, CPU: 1}}, 0); !errors.Is(err, errNoCycles) {
+	if _, err := NewModel([]Pilot{{GC: cell.DisabledGC, Wall: 1, CPU: 1}}); !errors.Is(err, errNoCycles) {
 		t.Errorf("a pilot without cycles: %v", err)
 	}
 }
 
 func TestCliff(t *testing.T) {
-	m, err := NewModel([]Pilot{mustPilot(t, steady(100))}, 0)
+	m, err := NewModel([]Pilot{mustPilot(t, steady(100))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestWidensWhatRunsDifferBy(t *testing.T) {
 			rec.Set(cell.RSSPeak, factor*52*mib)
 			pilots = append(pilots, mustPilot(t, rec))
 		}
-		m, err := NewModel(pilots, 0)
+		m, err := NewModel(pilots)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,11 +258,11 @@ func TestCoarsePilots(t *testing.T) {
 	for i := range few.Cycles {
 		few.Cycles[i].LiveBytes /= 2
 	}
-	alone, err := NewModel([]Pilot{mustPilot(t, steady(40))}, 0)
+	alone, err := NewModel([]Pilot{mustPilot(t, steady(40))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	both, err := NewModel([]Pilot{mustPilot(t, steady(40)), mustPilot(t, few)}, 0)
+	both, err := NewModel([]Pilot{mustPilot(t, steady(40)), mustPilot(t, few)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestNothingLeft(t *testing.T) {
 	}{"work of ten times the collections": {4, false}, "less than the collections": {0.3, true}} {
 		p := mustPilot(t, steady(40)) // 0.4 s of collections
 		p.CPU = tc.cpu
-		m, err := NewModel([]Pilot{p, p}, 0)
+		m, err := NewModel([]Pilot{p, p})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,7 +77,7 @@ func TestThrottledPod(t *testing.T) {
 			outside = append(outside, run(setting(percent, 0), cell.Pod{}))
 		}
 	}
-	m, err := NewModel(inside, 0)
+	m, err := NewModel(inside)
 	if err != nil {
 		t.Fatal(err)
 	}

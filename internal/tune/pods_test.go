@@ -15,7 +15,7 @@ func tuneInPods(t *testing.T, pods ...string) *Answer {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
 	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
-		Budget: 30 * time.Minute, Noise: 0.01, Seed: 1}
+		Budget: 30 * time.Minute, Seed: 1}
 	for _, text := range pods {
 		pod, err := cell.ParsePod(text)
 		if err != nil {

@@ -70,7 +70,7 @@ var kinds = []kind{
 // more, and so do what gctrace accounts to collections and heaps that no limit holds: CPU
 // time does not.
 const (
-	noiseGuess  = 0.08
+	runNoise    = 0.08
 	modelError  = 0.02
 	gcError     = 0.08
 	peakError   = 0.06
@@ -105,7 +105,7 @@ func (m *Model) question(r *replay, is, was, waiting, off, noise float64) sample
 }
 
 func (m *Model) askGC(r *replay, waiting, more float64) sample {
-	noise := math.Hypot(m.waits(waiting), m.spread/math.Sqrt(max(float64(r.cycles), 1)))
+	noise := math.Hypot(waits(waiting), m.spread/math.Sqrt(max(float64(r.cycles), 1)))
 	return m.question(r, r.seconds, m.first.seconds, more, math.Hypot(gcError, r.strain), noise)
 }
 
@@ -138,7 +138,7 @@ func (m *Model) askTime(r *replay, level, noise float64, seconds Interval, more 
 }
 
 // waits is by how much wall time and collections vary between runs that wait for such a share.
-func (m *Model) waits(waiting float64) float64 { return m.noise * (1 + waitNoise*waiting) }
+func waits(waiting float64) float64 { return runNoise * (1 + waitNoise*waiting) }
 
 // times is a figure of the replay with the factor that a fit expects.
 func (f *fit) times(figure float64, s sample) Interval {
@@ -178,8 +178,8 @@ func (m *Model) learn() {
 		r := replays[p.GC]
 		seconds := m.seconds(r)
 		more := p.Waiting - m.waiting
-		cpu = append(cpu, observation{m.askTime(r, m.cpuLevel, m.noise, seconds, more), p.CPU})
-		wall = append(wall, observation{m.askTime(r, m.wallLevel, m.waits(p.Waiting), seconds, more), p.Wall})
+		cpu = append(cpu, observation{m.askTime(r, m.cpuLevel, runNoise, seconds, more), p.CPU})
+		wall = append(wall, observation{m.askTime(r, m.wallLevel, waits(p.Waiting), seconds, more), p.Wall})
 		procs = max(procs, float64(p.Procs))
 	}
 	priors := func(level, over, bytesOver, waits float64) [terms]prior {
@@ -246,13 +246,13 @@ func (m *Model) expectTimes(p *Prediction, r *replay) {
 	// later run differs by: runs of one study agree by chance, and other programs come and go.
 	time := func(f *fit, level, noise float64) Interval {
 		mid, half := f.predict(m.askTime(r, level, 0, Interval{Mid: usual.Mid, Hi: usual.Mid}, 0))
-		half = math.Hypot(half, level*max(f.wide*noise, f.usual*m.noise*(1+m.waiting)))
+		half = math.Hypot(half, level*max(f.wide*noise, f.usual*runNoise*(1+m.waiting)))
 		cost := max(f.coefficient(1).mean, 0)
 		less, more := math.Hypot(half, cost*(usual.Mid-usual.Lo)), math.Hypot(half, cost*(usual.Hi-usual.Mid))
 		return Interval{max(mid, 0), max(mid-less, 0), max(mid+more, 0)}
 	}
-	p.CPU = time(&m.cpu, m.cpuLevel, m.noise)
-	p.Wall = time(&m.wall, m.wallLevel, m.waits(m.waiting))
+	p.CPU = time(&m.cpu, m.cpuLevel, runNoise)
+	p.Wall = time(&m.wall, m.wallLevel, waits(m.waiting))
 	share := func(v float64) float64 { return min(v/max(p.CPU.Mid, v, 1e-9), 1) }
 	p.GCShare = Interval{share(seconds.Mid), max(share(seconds.Lo)-0.003, 0), min(share(seconds.Hi)+0.003, 1)}
 	// The limiter would leave the program half of the time, and let the heap grow.

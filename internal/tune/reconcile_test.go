@@ -16,7 +16,7 @@ func TestUntouchedMemory(t *testing.T) {
 		c.LiveBytes, c.StartBytes, c.EndBytes, c.GoalBytes = c.LiveBytes+1024*mib, c.StartBytes+1024*mib, c.EndBytes+1024*mib, c.GoalBytes+1024*mib
 	}
 	rec.Set(cell.RSSPeak, 71*mib)
-	m, err := NewModel([]Pilot{mustPilot(t, rec)}, 0)
+	m, err := NewModel([]Pilot{mustPilot(t, rec)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestExpectHoldsTheRuns(t *testing.T) {
 		p.GC, p.CPU = setting(percent, 0), cpu
 		return p
 	}
-	one, err := NewModel([]Pilot{pilot(100, 4)}, 0)
+	one, err := NewModel([]Pilot{pilot(100, 4)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestExpectHoldsTheRuns(t *testing.T) {
 		second.Cycles = 0
 		second.GCSeconds = one.Expect(setting(400, 0)).GCShare.Mid * expected
 		second.PeakBytes = one.Expect(setting(400, 0)).PeakBytes.Mid
-		m, err := NewModel([]Pilot{pilot(100, 4), pilot(100, 4), second}, 0)
+		m, err := NewModel([]Pilot{pilot(100, 4), pilot(100, 4), second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestRunsThatAgree(t *testing.T) {
 			p.CPU -= 0.5 * float64(i%2)
 			pilots = append(pilots, p)
 		}
-		m, err := NewModel(pilots, 0)
+		m, err := NewModel(pilots)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestRunsThatAgree(t *testing.T) {
 	}
 	alone, ratio := expect(0)
 	beside, _ := expect(0.5)
-	if alone < 1.6*noiseGuess || beside < 1.3*alone {
+	if alone < 1.6*runNoise || beside < 1.3*alone {
 		t.Errorf("a later run is expected within ±%.3f, where runs wait within ±%.3f", alone, beside)
 	}
 	if more, less := ratio.Mid-ratio.Lo, ratio.Hi-ratio.Mid; more < 1.3*less || ratio.Hi >= 1 {

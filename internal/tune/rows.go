@@ -40,7 +40,7 @@ func (t *tuning) expectProcs(procs int, records []*cell.Record) {
 			pilots = append(pilots, p)
 		}
 	}
-	if m, err := NewModel(pilots, t.Noise); err == nil {
+	if m, err := NewModel(pilots); err == nil {
 		t.expectRow(procs, m)
 	}
 }

@@ -161,7 +161,7 @@ func tuneScanOf(t *testing.T, s, by recordedScan, seed uint64) judged {
 		t.Fatal(s.Program, err)
 	}
 	tuned.conclude()
-	m, err := NewModel(tuned.pilots, 0)
+	m, err := NewModel(tuned.pilots)
 	if err != nil {
 		t.Fatal(err)
 	}

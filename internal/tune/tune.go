@@ -42,7 +42,6 @@ type Config struct {
 	MemoryBytes  int64         // what a run may occupy before it is killed; 0 for no bound
 	Budget       time.Duration // the run in progress when it ends is finished
 	Pairs        int           // of the re-test; 0 for what is left of mostRuns, 4 to 10
-	Noise        float64
 	Seed         uint64
 	// Pods are control groups to run the answer in, with half of the Budget.
 	Pods []cell.Pod

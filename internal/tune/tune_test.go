@@ -42,7 +42,7 @@ func (s *simulated) record(c cell.Config, noise float64, rng *rand.Rand) *cell.R
 func tuneSimulated(t *testing.T, program simulated, noise float64, change func(*Config)) (*Answer, error) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
-	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Budget: 3 * time.Minute, Noise: noise, Seed: 1}
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Budget: 3 * time.Minute, Seed: 1}
 	if change != nil {
 		change(&c)
 	}
@@ -263,13 +263,13 @@ func TestRepeatsWhatFailsByChance(t *testing.T) {
 	}
 }
 
-// TestTuneRacesWhatDoesNotFit tunes a program of which collections cost ten times
+// TestTuneRacesWhatDoesNotFit tunes a program of which collections cost twenty times
 // what its trace says, as where other processes collect untraced: the model says
 // that it does not know, and settings race.
 func TestTuneRacesWhatDoesNotFit(t *testing.T) {
 	p := program(0.06)
-	p.perSecond = 16
-	r, err := tuneSimulated(t, p, 0.01, nil)
+	p.perSecond = 32
+	r, err := tuneSimulated(t, p, 0.01, func(c *Config) { c.Budget = 10 * time.Minute })
 	if err != nil {
 		t.Fatal(err)
 	}
