@@ -7,8 +7,7 @@ import (
 
 // terms is the number of coefficients of a fit. Of times: the work itself, what a second
 // of the collector's CPU time costs, what a byte of peak memory costs, and what waiting
-// for a CPU adds. Of other figures: a factor, how it changes with distance, and again
-// waiting.
+// for a CPU adds. Of other figures: a factor, and how it changes with distance.
 const terms = 4
 
 type vector [terms]float64

@@ -80,11 +80,11 @@ const (
 	outgrowing  = 0.18 // of peak memory, where a run always waits
 )
 
-// What is known of factors before any run, of how they change with each doubling away
-// from the baseline, and of what waiting adds.
+// What is known of factors before any run, and of how they change with each doubling away
+// from the baseline.
 var (
-	gcPriors     = [terms]prior{{0, 0.5}, {-0.05, 0.04}, {}, {0, 0.3}}
-	memoryPriors = [terms]prior{{0, 0.06}, {0, 0.02}, {}, {}}
+	gcPriors     = [terms]prior{{0, 0.5}, {-0.05, 0.04}}
+	memoryPriors = [terms]prior{{0, 0.06}, {0, 0.02}}
 )
 
 // resident is the memory that a replay says a run occupies, in bytes.
@@ -93,25 +93,24 @@ func (m *Model) resident(r *replay) float64 {
 }
 
 // question is what a fit of a factor is asked about a replay: how many doublings of a
-// figure lie between was, the baseline's, and is; how much more a run waited than others;
-// and deviations, of the model and of a run.
-func (m *Model) question(r *replay, is, was, waiting, off, noise float64) sample {
+// figure lie between was, the baseline's, and is; and deviations, of the model and of a run.
+func (m *Model) question(r *replay, is, was, off, noise float64) sample {
 	cycles := float64(r.cycles) + 1
 	at := place{math.Log2(m.resident(r)), math.Log2(cycles)}
 	if off > 0 {
 		off = math.Hypot(off, chanceError/math.Sqrt(cycles))
 	}
-	return sample{vector{1, math.Log2(max(is, 1e-9) / max(was, 1e-9)), 0, waiting}, at, off, noise}
+	return sample{vector{1, math.Log2(max(is, 1e-9) / max(was, 1e-9))}, at, off, noise}
 }
 
-func (m *Model) askGC(r *replay, waiting, more float64) sample {
+func (m *Model) askGC(r *replay, waiting float64) sample {
 	noise := math.Hypot(waits(waiting), m.spread/math.Sqrt(max(float64(r.cycles), 1)))
-	return m.question(r, r.seconds, m.first.seconds, more, math.Hypot(gcError, r.strain), noise)
+	return m.question(r, r.seconds, m.first.seconds, math.Hypot(gcError, r.strain), noise)
 }
 
 // seconds is what collections take on average over many runs.
 func (m *Model) seconds(r *replay) Interval {
-	s := m.askGC(r, m.waiting, 0)
+	s := m.askGC(r, m.waiting)
 	s.noise = 0
 	return m.gc.times(r.seconds, s)
 }
@@ -122,7 +121,7 @@ func (m *Model) askPeak(r *replay, limit int64, waiting float64) sample {
 	if limit == 0 || is <= binding*float64(limit) {
 		noise = math.Hypot(noise, outgrowing*waiting)
 	}
-	return m.question(r, is, m.resident(&m.first), 0, peakError, noise)
+	return m.question(r, is, m.resident(&m.first), peakError, noise)
 }
 
 // binding is the share of a limit from which on memory is what the limit says.
@@ -131,7 +130,7 @@ const binding = 0.85
 // askTime is what a fit of times is asked. level is their median, noise that of a run, and
 // seconds what collections take.
 func (m *Model) askTime(r *replay, level, noise float64, seconds Interval, more float64) sample {
-	s := m.question(r, 1, 1, 0, 0, level*noise)
+	s := m.question(r, 1, 1, 0, level*noise)
 	s.error = math.Hypot(modelError*level, secondCosts*(seconds.Hi-seconds.Mid)/2)
 	s.x = vector{1, seconds.Mid, m.resident(r), level * more}
 	return s
@@ -166,7 +165,7 @@ func (m *Model) learn() {
 	var cpus, walls []float64
 	for _, p := range m.pilots {
 		r := replays[p.GC]
-		add(&gcs, p.GCSeconds, r.seconds, m.askGC(r, p.Waiting, p.Waiting-m.waiting))
+		add(&gcs, p.GCSeconds, r.seconds, m.askGC(r, p.Waiting))
 		add(&peaks, p.PeakBytes, m.resident(r), m.askPeak(r, p.GC.LimitBytes, p.Waiting))
 		cpus, walls = append(cpus, p.CPU), append(walls, p.Wall)
 	}
@@ -240,7 +239,7 @@ func (m *Model) memory(r *replay, gc cell.GC) Interval {
 // expectTimes adds CPU and wall time and the share of collections, and whether the program
 // would crawl.
 func (m *Model) expectTimes(p *Prediction, r *replay) {
-	seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting, 0))
+	seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting))
 	usual := m.seconds(r)
 	// What the fit says where collections take the usual seconds, what others cost, and what a
 	// later run differs by: runs of one study agree by chance, and other programs come and go.
