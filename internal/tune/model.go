@@ -143,7 +143,7 @@ func (m *Model) fitMemory() {
 		other, _ := m.beyondOf(p.GC)
 		r := p.replayAll(p.GC, other)
 		resident := r.peak + grown(r.peak) + other - m.usuallyBeyond()
-		beside.add(p.weight()/(r.peak+16*mib), p.PeakBytes-resident)
+		beside.add(p.weight(), p.PeakBytes-resident)
 		for _, t := range p.streams {
 			m.spread = max(m.spread, t.spread)
 		}
