@@ -39,17 +39,17 @@ func (m *Model) replays() []*Pilot {
 // expect averages the replays of the pilots.
 func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
-	var seconds, cycles, peaks, strain weighted
+	var seconds, cycles, peaks, strain moments
 	other, deviation := m.beyondOf(gc)
 	sum.more = other - m.usuallyBeyond()
 	for _, p := range m.replays() {
 		r := p.replayAll(gc, other)
 		tight, ample := p.replayAll(gc, other+deviation), p.replayAll(gc, other-deviation)
-		strain.add(p.weight(), math.Log(float64(tight.cycles+1)/float64(ample.cycles+1))/2)
-		seconds.add(p.weight(), r.seconds)
-		cycles.add(p.weight(), float64(r.cycles))
+		strain.weigh(p.weight(), math.Log(float64(tight.cycles+1)/float64(ample.cycles+1))/2)
+		seconds.weigh(p.weight(), r.seconds)
+		cycles.weigh(p.weight(), float64(r.cycles))
 		sum.starving = sum.starving || r.starving
-		peaks.add(p.weight(), r.peak)
+		peaks.weigh(p.weight(), r.peak)
 	}
 	sum.seconds, sum.cycles = seconds.mean(), int(math.Round(cycles.mean()))
 	sum.peak = peaks.mean()
@@ -61,7 +61,7 @@ func (m *Model) expect(gc cell.GC) replay {
 // bytes, where collections keep up. How fast they are does not matter, so that it is the
 // same on a busy machine, where heaps outgrow their goals.
 func (m *Model) needs(gc cell.GC) float64 {
-	var peaks weighted
+	var peaks moments
 	other, _ := m.beyondOf(gc)
 	for _, p := range m.replays() {
 		top := 0.0
@@ -69,16 +69,7 @@ func (m *Model) needs(gc cell.GC) float64 {
 			s.floating *= 1 - p.Waiting
 			top = max(top, s.run(gc, other).peak)
 		}
-		peaks.add(p.weight(), top)
+		peaks.weigh(p.weight(), top)
 	}
 	return peaks.mean() + other
 }
-
-// weighted are the sums that a weighted mean comes from.
-type weighted struct{ weights, sum float64 }
-
-func (s *weighted) add(weight, v float64) {
-	s.weights, s.sum = s.weights+weight, s.sum+weight*v
-}
-
-func (s *weighted) mean() float64 { return s.sum / s.weights }

@@ -127,7 +127,7 @@ func NewModel(pilots []Pilot) (*Model, error) {
 }
 
 func (m *Model) fitMemory() {
-	var beside weighted
+	var beside moments
 	live := 0.0
 	for _, p := range m.sources() {
 		live = max(live, p.mostLive())
@@ -143,7 +143,7 @@ func (m *Model) fitMemory() {
 		other, _ := m.beyondOf(p.GC)
 		r := p.replayAll(p.GC, other)
 		resident := r.peak + grown(r.peak) + other - m.usuallyBeyond()
-		beside.add(p.weight(), p.PeakBytes-resident)
+		beside.weigh(p.weight(), p.PeakBytes-resident)
 		for _, t := range p.streams {
 			m.spread = max(m.spread, t.spread)
 		}

@@ -118,10 +118,14 @@ func (p *Pilot) replayAll(gc cell.GC, other float64) replay {
 	return sum
 }
 
-// moments are the sums that a mean and a deviation come from.
+// moments are the sums that a mean and a deviation come from, of values that have weights.
 type moments struct{ n, sum, square float64 }
 
-func (m *moments) add(v float64) { m.n, m.sum, m.square = m.n+1, m.sum+v, m.square+v*v }
+func (m *moments) add(v float64) { m.weigh(1, v) }
+
+func (m *moments) weigh(weight, v float64) {
+	m.n, m.sum, m.square = m.n+weight, m.sum+weight*v, m.square+weight*v*v
+}
 
 func (m *moments) mean() float64 { return m.sum / max(m.n, 1) }
 
