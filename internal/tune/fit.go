@@ -75,11 +75,7 @@ func fitOnce(obs []observation, priors [terms]prior) fit {
 	var beyond []float64
 	for _, a := range obs {
 		beyond = append(beyond, a.y-f.prior(a.x))
-		var row []float64
-		for _, b := range obs {
-			row = append(row, f.covariance(&a.sample, &b.sample))
-		}
-		f.inverse = append(f.inverse, row)
+		f.inverse = append(f.inverse, f.with(a.sample))
 	}
 	for i := range obs {
 		f.inverse[i][i] += obs[i].noise * obs[i].noise
@@ -113,19 +109,28 @@ func (f *fit) covariance(a, b *sample) float64 {
 	return v
 }
 
+// with are the covariances of a question with the runs.
+func (f *fit) with(s sample) (out []float64) {
+	for i := range f.obs {
+		out = append(out, f.covariance(&s, &f.obs[i].sample))
+	}
+	return out
+}
+
+// left is the standard deviation that the runs leave of a variance.
+func (f *fit) left(variance float64, with []float64) float64 {
+	for i := range with {
+		variance -= with[i] * inner(f.inverse[i], with)
+	}
+	return math.Sqrt(max(variance, 0))
+}
+
 // predict returns the expected figure of one run, and half of its 90 % interval. That runs
 // of few settings agree shows that runs vary little, and not that the model is as good
 // elsewhere.
 func (f *fit) predict(s sample) (mid, half float64) {
-	var with []float64
-	for i := range f.obs {
-		with = append(with, f.covariance(&s, &f.obs[i].sample))
-	}
-	left := f.covariance(&s, &s)
-	for i := range with {
-		left -= with[i] * inner(f.inverse[i], with)
-	}
-	half = math.Hypot(max(f.wide, f.usual)*math.Sqrt(max(left, 0)), f.wide*s.noise)
+	with := f.with(s)
+	half = math.Hypot(max(f.wide, f.usual)*f.left(f.covariance(&s, &s), with), f.wide*s.noise)
 	return f.prior(s.x) + inner(with, f.weights), half
 }
 
@@ -133,24 +138,17 @@ func (f *fit) predict(s sample) (mid, half float64) {
 // interval. It is zero where b is. That runs agree counts where less is claimed: priors make
 // savings smaller than they are.
 func (f *fit) ratio(a, b sample) Interval {
-	var withA, withB []float64
-	for i := range f.obs {
-		withA = append(withA, f.covariance(&a, &f.obs[i].sample))
-		withB = append(withB, f.covariance(&b, &f.obs[i].sample))
-	}
+	withA, withB := f.with(a), f.with(b)
 	under := f.prior(b.x) + inner(withB, f.weights)
 	if under <= 0 {
 		return Interval{}
 	}
 	r := (f.prior(a.x) + inner(withA, f.weights)) / under
-	left := f.covariance(&a, &a) - 2*r*f.covariance(&a, &b) + r*r*f.covariance(&b, &b)
+	variance := f.covariance(&a, &a) - 2*r*f.covariance(&a, &b) + r*r*f.covariance(&b, &b)
 	for i := range withA {
 		withA[i] -= r * withB[i]
 	}
-	for i := range withA {
-		left -= withA[i] * inner(f.inverse[i], withA)
-	}
-	deviation := math.Sqrt(max(left, 0)) / under
+	deviation := f.left(variance, withA) / under
 	return Interval{r, r - max(f.wide, f.usual)*deviation, r + f.wide*deviation}
 }
 
@@ -158,14 +156,11 @@ func (f *fit) ratio(a, b sample) Interval {
 func (f *fit) coefficient(i int) prior {
 	var with []float64
 	p := f.priors[i]
+	variance := p.deviation * p.deviation
 	for _, o := range f.obs {
-		with = append(with, p.deviation*p.deviation*o.x[i])
+		with = append(with, variance*o.x[i])
 	}
-	left := p.deviation * p.deviation
-	for j := range with {
-		left -= with[j] * inner(f.inverse[j], with)
-	}
-	return prior{p.mean + inner(with, f.weights), math.Sqrt(max(left, 0))}
+	return prior{p.mean + inner(with, f.weights), f.left(variance, with)}
 }
 
 // atMost is what the i-th coefficient hardly exceeds.
