@@ -264,7 +264,8 @@ func TestMoreOfAFigure(t *testing.T) {
 		"max:trees": "25 % more trees [0, 67] by 4 paired rounds; up to 67 % may be gained",
 		"min:trees": "20 % less trees [0, 40] by 4 paired rounds; up to 40 % may be saved",
 	} {
-		a := Answer{Objective: objective, Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Outcome: Inconclusive, Reason: Open}
+		a := Answer{Objective: objective, Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Outcome: Inconclusive,
+			Reason: Open}
 		cost := Interval{0.8, 0.6, 1}
 		a.Choices = []Choice{{Name: Fastest, Setting: a.Base, Cost: cost,
 			Gains: []Gain{{Metric: objective.costName(false), Ratio: cost, Default: 0.01, Pairs: 4}}}}

@@ -39,7 +39,9 @@ func TestWriteDeploy(t *testing.T) {
 // runs took, in the sentence and in the files; a lower one and a limit of its own need none.
 func TestGuard(t *testing.T) {
 	p := program(0.3)
-	r, err := tuneSimulated(t, p, 0.01, func(c *Config) { c.Objective, c.Settings = CPU, []cell.GC{setting(100, 0), setting(200, 0)} })
+	r, err := tuneSimulated(t, p, 0.01, func(c *Config) {
+		c.Objective, c.Settings = CPU, []cell.GC{setting(100, 0), setting(200, 0)}
+	})
 	if err != nil || r.Outcome != Recommended {
 		t.Fatal(r.Headline, err)
 	}
@@ -48,7 +50,8 @@ func TestGuard(t *testing.T) {
 		t.Errorf("a guard of %.0f MiB, the runs took %.0f", guard/mib, most/mib)
 	}
 	limit := cell.FormatBytes(r.GuardBytes)
-	if want := "set GOGC=200 GOMEMLIMIT=" + limit + ": "; !strings.HasPrefix(r.Headline, want) || !strings.Contains(r.Headline, "guard") {
+	if want := "set GOGC=200 GOMEMLIMIT=" + limit + ": "; !strings.HasPrefix(r.Headline, want) ||
+		!strings.Contains(r.Headline, "guard") {
 		t.Errorf("%q, want %q", r.Headline, want)
 	}
 	files, err := r.Deploy()
@@ -68,10 +71,13 @@ func TestGuard(t *testing.T) {
 		outcome    string
 		base, here cell.GC
 	}{
-		"lower": {Recommended, setting(100, 0), setting(50, 0)}, "limited": {Recommended, setting(100, 0), setting(400, 1<<30)},
-		"from off": {Recommended, setting(-1, 0), setting(400, 0)}, "not recommended": {Inconclusive, setting(100, 0), setting(400, 0)},
+		"lower":           {Recommended, setting(100, 0), setting(50, 0)},
+		"limited":         {Recommended, setting(100, 0), setting(400, 1<<30)},
+		"from off":        {Recommended, setting(-1, 0), setting(400, 0)},
+		"not recommended": {Inconclusive, setting(100, 0), setting(400, 0)},
 	} {
-		u := &tuning{Config: Config{Base: cell.Config{GC: tc.base}}, answer: &Answer{Outcome: tc.outcome, Setting: cell.Config{GC: tc.here}}}
+		u := &tuning{Config: Config{Base: cell.Config{GC: tc.base}},
+			answer: &Answer{Outcome: tc.outcome, Setting: cell.Config{GC: tc.here}}}
 		if got := u.guard(m); got != 0 {
 			t.Errorf("%s: a guard of %d bytes", name, got)
 		}

@@ -13,7 +13,8 @@ import (
 func tuneSeeded(t *testing.T, program simulated, noise float64, seed uint64) *Answer {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 9))
-	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: seed}
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
+		Seed: seed}
 	r, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) { return program.record(c, noise, rng), nil })
 	if err != nil {
 		t.Fatal(err)
@@ -166,8 +167,8 @@ func TestHopelessSettingsLeave(t *testing.T) {
 		t.Errorf("today's setting ran %d times, a hopeless one %d, the other %d", len(r[0]), len(r[2]), len(r[1]))
 	}
 	if r := prove(0, slow, fast); len(r[1]) != leastRounds || len(r[2]) != len(r[0]) {
-		t.Errorf("the answer rests on %d rounds of a hopeless setting, want %d; today's ran %d times, the other %d", len(r[1]),
-			leastRounds, len(r[0]), len(r[2]))
+		t.Errorf("the answer rests on %d rounds of a hopeless setting, want %d; today's ran %d times, the other %d",
+			len(r[1]), leastRounds, len(r[0]), len(r[2]))
 	}
 	if r := prove(6, slow, fast); len(r[0]) != 6 || len(r[1]) != 6 || len(r[2]) != 6 {
 		t.Errorf("of 6 rounds that were asked for, the settings ran %d, %d and %d", len(r[0]), len(r[1]), len(r[2]))

@@ -49,7 +49,8 @@ func (s *simulated) exact(gc cell.GC) (wall, peak float64, r replay) {
 func (s *simulated) run(gc cell.GC, noise float64, rng *rand.Rand) Pilot {
 	wall, peak, r := s.exact(gc)
 	speed := math.Exp(noise * rng.NormFloat64())
-	p := Pilot{GC: gc, Procs: 2, Wall: wall * speed, CPU: wall * s.procs * speed, GCSeconds: r.seconds * speed * math.Exp(0.03*rng.NormFloat64()),
+	p := Pilot{GC: gc, Procs: 2, Wall: wall * speed, CPU: wall * s.procs * speed,
+		GCSeconds: r.seconds * speed * math.Exp(0.03*rng.NormFloat64()),
 		PeakBytes: peak * math.Exp(0.02*rng.NormFloat64()), PeakHeapBytes: r.peak, Cycles: r.cycles}
 	if r.cycles > 0 {
 		life := s.life
@@ -92,7 +93,8 @@ func simulate(t *testing.T, noise float64, foreign bool, trials int) float64 {
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 7))
 		program := newSimulated(rng, foreign)
-		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Seed: uint64(trial)}
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+			Seed: uint64(trial)}
 		c.Fill()
 		s := newTuning(c, func(c cell.Config, block int) (*cell.Record, error) { return program.record(c, noise, rng), nil })
 		first, err := s.measure(c.Base, 0, "")
@@ -119,7 +121,8 @@ func simulate(t *testing.T, noise float64, foreign bool, trials int) float64 {
 		}
 	}
 	share := func(n int) float64 { return float64(n) / float64(trials) }
-	t.Logf("noise %.0f %%, foreign costs %t: found with probability %.3f in %d trials of %.1f runs (the baseline would be right in %.3f)",
+	t.Logf("noise %.0f %%, foreign costs %t: found with probability %.3f in %d trials of %.1f runs (the baseline "+
+		"would be right in %.3f)",
 		100*noise, foreign, share(good), trials, share(spent), share(asToday))
 	return share(good)
 }
@@ -154,7 +157,8 @@ func TestKeepsToTheMemoryAllowed(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 8))
 		program := newSimulated(rng, false)
 		_, today, _ := program.exact(cell.DefaultGC)
-		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, MaxPeakBytes: 1.6 * today}
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+			MaxPeakBytes: 1.6 * today}
 		r, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) {
 			if _, peak, _ := program.exact(c.GC); peak > 1.75*today {
 				t.Errorf("trial %d: ran %s, which occupies %.2f times the baseline", trial, c.GC, peak/today)

@@ -76,7 +76,9 @@ var conditions = []string{"quiet", "loaded", "pod"}
 // a scan of each. ISOBAR_CORPUS_UNDER chooses the condition.
 func TestCorpusJudge(t *testing.T) {
 	under := cmp.Or(os.Getenv("ISOBAR_CORPUS_UNDER"), conditions[0])
-	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool { return p.Fits || under == "pod" && !p.Pod })
+	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool {
+		return p.Fits || under == "pod" && !p.Pod
+	})
 	corpusPrograms(t, programs, func(t *testing.T, dir string, p corpusProgram) {
 		c := corpusConfig(t, dir, p)
 		c.Objective, c.Pairs = cmp.Or(p.Objective, CPU), 0
@@ -241,7 +243,8 @@ func judge(p corpusProgram, a *Answer, m *Model, scan []Measured) (j judged, bes
 	return j, least.GC
 }
 
-const judgedHead = `| program | condition | waited | answer | choices proven | runs | CPU error | peak error | GC share error | held | abstained | to best (which) |
+const judgedHead = `| program | condition | waited | answer | choices proven | runs | CPU error | peak error | ` +
+	`GC share error | held | abstained | to best (which) |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `
 
@@ -259,7 +262,8 @@ func (j judged) row() string {
 	if j.Fresh.Mid > 0 {
 		best += "; " + ratioText(j.Fresh)
 	}
-	return fmt.Sprintf("| %s | %s | %.0f %% | %s: %s | %d of %d | %d %s\n", j.Program.Name, j.Under, 100*j.Waiting, j.Tuned.Outcome,
+	return fmt.Sprintf("| %s | %s | %.0f %% | %s: %s | %d of %d | %d %s\n", j.Program.Name, j.Under, 100*j.Waiting,
+		j.Tuned.Outcome,
 		settingText(j.Tuned.Setting), proven, len(j.Tuned.Choices), j.Tuned.Runs, j.errors()+" | "+best+" |")
 }
 
@@ -361,8 +365,8 @@ func judgedTable(t *testing.T, dir string) string {
 		}
 	}
 	if both > 0 {
-		fmt.Fprintf(&bars, "- Quiet and loaded machine give the same answer in %d of %d programs, and one next to it in %d more; "+
-			"the same setting was set against today's in %d.\n", agree, both, near, alike)
+		fmt.Fprintf(&bars, "- Quiet and loaded machine give the same answer in %d of %d programs, and one next to it in "+
+			"%d more; the same setting was set against today's in %d.\n", agree, both, near, alike)
 	}
 	return judgedHead + rows.String() + "\n" + bars.String() + programs.String()
 }
@@ -372,7 +376,8 @@ func judgedMean(under string, all []judged) string {
 	sum := judged{Under: under}
 	close, fresh, most, n := 0, 0, 0, float64(len(all))
 	for _, j := range all {
-		for _, v := range [][2]*float64{{&sum.CPU, &j.CPU}, {&sum.Twice, &j.Twice}, {&sum.Peak, &j.Peak}, {&sum.Share, &j.Share}, {&sum.HeldCPU, &j.HeldCPU},
+		for _, v := range [][2]*float64{{&sum.CPU, &j.CPU}, {&sum.Twice, &j.Twice}, {&sum.Peak, &j.Peak},
+			{&sum.Share, &j.Share}, {&sum.HeldCPU, &j.HeldCPU},
 			{&sum.HeldPeak, &j.HeldPeak}, {&sum.HeldGC, &j.HeldGC}, {&sum.Abstained, &j.Abstained}} {
 			*v[0] += *v[1] / n
 		}
@@ -384,8 +389,10 @@ func judgedMean(under string, all []judged) string {
 		}
 		most = max(most, j.Tuned.Runs)
 	}
-	return fmt.Sprintf("- **%s**, %d programs, means: CPU time off by %.1f %% (measured twice, by %.1f), peak memory by %.1f %%, GC share by %.1f points; held %.0f, "+
-		"%.0f and %.0f %%; abstained %.0f %%. The choice is within 3 %% of the best in %d, and in %d by fresh pairs; at most %d runs.\n", under, len(all), 100*sum.CPU, 100*sum.Twice,
+	return fmt.Sprintf("- **%s**, %d programs, means: CPU time off by %.1f %% (measured twice, by %.1f), peak memory "+
+		"by %.1f %%, GC share by %.1f points; held %.0f, "+
+		"%.0f and %.0f %%; abstained %.0f %%. The choice is within 3 %% of the best in %d, and in %d by fresh pairs; at "+
+		"most %d runs.\n", under, len(all), 100*sum.CPU, 100*sum.Twice,
 		100*sum.Peak, 100*sum.Share, 100*sum.HeldCPU, 100*sum.HeldPeak, 100*sum.HeldGC, 100*sum.Abstained, close, fresh, most)
 }
 

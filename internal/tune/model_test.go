@@ -85,7 +85,8 @@ func TestReplayFollowsThePacer(t *testing.T) {
 		goal := marked * (1 + float64(percent)/100)
 		cycles := p.streams[0].total / (goal - marked)
 		if !near(r.peak, goal, 0.03) || !near(float64(r.cycles), cycles, 0.03) {
-			t.Errorf("GOGC=%d: heap up to %.1f MiB, %d cycles; want %.1f MiB, %.0f", percent, r.peak/mib, r.cycles, goal/mib, cycles)
+			t.Errorf("GOGC=%d: heap up to %.1f MiB, %d cycles; want %.1f MiB, %.0f", percent, r.peak/mib, r.cycles, goal/mib,
+				cycles)
 		}
 	}
 	if r := p.replayAll(cell.DisabledGC, 0); r.cycles != 0 || r.seconds != 0 || r.peak != p.streams[0].total {
@@ -179,7 +180,8 @@ func TestCliff(t *testing.T) {
 	above := m.Expect(cell.GC{Percent: -1, LimitBytes: cliff + cliff/20})
 	below := m.Expect(cell.GC{Percent: -1, LimitBytes: cliff - cliff/20})
 	if above.GCShare.Mid > 0.46 || above.crawls || below.GCShare.Mid < 0.44 && !below.crawls {
-		t.Errorf("GC share %.2f just above the cliff, crawls %t; %.2f just below, %t", above.GCShare.Mid, above.crawls, below.GCShare.Mid, below.crawls)
+		t.Errorf("GC share %.2f just above the cliff, crawls %t; %.2f just below, %t", above.GCShare.Mid, above.crawls,
+			below.GCShare.Mid, below.crawls)
 	}
 }
 
@@ -216,7 +218,8 @@ func TestFitLearnsItsScale(t *testing.T) {
 	for _, tc := range []struct{ factor, least, most float64 }{{1, 0.6, 1.8}, {10, 4, 15}} {
 		var obs []observation
 		for i := range 8 {
-			obs = append(obs, observation{sample{vector{1}, place{float64(i)}, 0.04, 0.03}, tc.factor * 0.05 * rng.NormFloat64()})
+			obs = append(obs, observation{sample{vector{1}, place{float64(i)}, 0.04, 0.03},
+				tc.factor * 0.05 * rng.NormFloat64()})
 		}
 		f := newFit(obs, [terms]prior{{0, 0.5}, {}, {}, {}})
 		if scale := f.wide / 1.8; scale < tc.least || scale > tc.most {

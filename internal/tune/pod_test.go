@@ -83,7 +83,8 @@ func TestThrottledPod(t *testing.T) {
 	}
 	in, out := measuredOf(inside), measuredOf(outside)
 	for i := range in {
-		t.Logf("%s: GC share %.2f in the pod, %.2f outside; waited %.2f", in[i].GC, in[i].GCShare.Mid, out[i].GCShare.Mid, inside[runs*i].Waiting)
+		t.Logf("%s: GC share %.2f in the pod, %.2f outside; waited %.2f", in[i].GC, in[i].GCShare.Mid, out[i].GCShare.Mid,
+			inside[runs*i].Waiting)
 		if off := in[i].GCShare.Mid - out[i].GCShare.Mid; off > 0.25 || off < -0.25 {
 			t.Errorf("%s: a GC share of %.2f in the pod, %.2f outside", in[i].GC, in[i].GCShare.Mid, out[i].GCShare.Mid)
 		}

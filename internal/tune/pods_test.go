@@ -64,7 +64,8 @@ func TestSmallestPod(t *testing.T) {
 	if err := a.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a pod of 1 CPU, 1GiB with GOGC=", "90 % of periods", "OOM kill", "of today's in 2 CPUs, 1GiB"} {
+	for _, want := range []string{"a pod of 1 CPU, 1GiB with GOGC=", "90 % of periods", "OOM kill",
+		"of today's in 2 CPUs, 1GiB"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

@@ -13,7 +13,8 @@ func TestUntouchedMemory(t *testing.T) {
 	rec := steady(40)
 	for i := range rec.Cycles {
 		c := &rec.Cycles[i]
-		c.LiveBytes, c.StartBytes, c.EndBytes, c.GoalBytes = c.LiveBytes+1024*mib, c.StartBytes+1024*mib, c.EndBytes+1024*mib, c.GoalBytes+1024*mib
+		c.LiveBytes, c.StartBytes, c.EndBytes, c.GoalBytes = c.LiveBytes+1024*mib, c.StartBytes+1024*mib,
+			c.EndBytes+1024*mib, c.GoalBytes+1024*mib
 	}
 	rec.Set(cell.RSSPeak, 71*mib)
 	m, err := NewModel([]Pilot{mustPilot(t, rec)})

@@ -43,7 +43,8 @@ func (r *recordedRun) record() *cell.Record {
 	rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{Workload: "exec", Command: []string{"prog"},
 		GC: setting(r.GOGC, r.Limit*mib)}}}
 	for _, c := range r.Cycles {
-		rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: c[0] * 1e6, MarkNs: c[1] * 1e3, CPUNs: c[2] * 1e3, IdleNs: c[3] * 1e3,
+		rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: c[0] * 1e6, MarkNs: c[1] * 1e3, CPUNs: c[2] * 1e3,
+			IdleNs:     c[3] * 1e3,
 			StartBytes: c[4] * mib, EndBytes: c[5] * mib, LiveBytes: c[6] * mib, GoalBytes: c[7] * mib, StackBytes: c[8] * mib,
 			GlobalBytes: c[9] * mib, Procs: int(c[10])})
 	}
@@ -109,7 +110,8 @@ func TestCorpusRecord(t *testing.T) {
 				lines = append(lines, string(line))
 			}
 		}
-		text := fmt.Sprintf("{\"program\": %q, \"what\": %q, \"runs\": [\n%s\n]}\n", p.Name, p.What, strings.Join(lines, ",\n"))
+		text := fmt.Sprintf("{\"program\": %q, \"what\": %q, \"runs\": [\n%s\n]}\n", p.Name, p.What,
+			strings.Join(lines, ",\n"))
 		if err := os.WriteFile(filepath.Join("testdata", "scans", name+".json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +123,8 @@ func packed(rec *cell.Record) (r recordedRun) {
 	r = recordedRun{GOGC: rec.Cell.GC.Percent, Limit: rec.Cell.GC.LimitBytes / mib, Wall: m[cell.WallTime],
 		CPU: m[cell.TotalCPU], Wait: m[cell.CPUWait], Peak: m[cell.RSSPeak], Scale: m[cell.GCCPUScale]}
 	for _, c := range rec.Cycles {
-		r.Cycles = append(r.Cycles, packedCycle{c.AtNs / 1e6, c.MarkNs / 1e3, c.CPUNs / 1e3, c.IdleNs / 1e3, c.StartBytes / mib,
+		r.Cycles = append(r.Cycles, packedCycle{c.AtNs / 1e6, c.MarkNs / 1e3, c.CPUNs / 1e3, c.IdleNs / 1e3,
+			c.StartBytes / mib,
 			c.EndBytes / mib, c.LiveBytes / mib, c.GoalBytes / mib, c.StackBytes / mib, c.GlobalBytes / mib, int64(c.Procs)})
 	}
 	return r
@@ -192,7 +195,8 @@ func TestScans(t *testing.T) {
 			best.add(j.Best)
 		}
 	}
-	for name, bar := range map[string][2]float64{"CPU": {cpu.mean(), 0.095}, "peak": {peak.mean(), 0.065}, "GC share": {share.mean(), 0.024},
+	for name, bar := range map[string][2]float64{"CPU": {cpu.mean(), 0.095}, "peak": {peak.mean(), 0.065},
+		"GC share": {share.mean(), 0.024},
 		"not held": {1 - held.mean(), 0.07}, "abstained": {abstained.mean(), 0.10}, "to best": {best.mean(), 1.08}} {
 		t.Logf("%s: %.3f", name, bar[0])
 		if bar[0] > bar[1] {
@@ -357,11 +361,13 @@ func TestScanCosts(t *testing.T) {
 		var all []observation
 		for _, r := range readScan(t, p.Name).Runs {
 			pilot, _ := NewPilot(r.record()) // the error is that there are no cycles
-			all = append(all, observation{sample{x: vector{1, pilot.GCSeconds, pilot.PeakBytes}, noise: 0.05 * pilot.CPU}, pilot.CPU})
+			all = append(all, observation{sample{x: vector{1, pilot.GCSeconds, pilot.PeakBytes}, noise: 0.05 * pilot.CPU},
+				pilot.CPU})
 		}
 		f := newFit(all, [terms]prior{{0, 10}, {0, 10}, {0, 1e-8}, {}})
 		second, byte := f.coefficient(1), f.coefficient(2)
-		t.Logf("| %s | %.2f ± %.2f | %.2f ± %.2f |", p.Name, second.mean, second.deviation, 1e9*byte.mean, 1e9*byte.deviation)
+		t.Logf("| %s | %.2f ± %.2f | %.2f ± %.2f |", p.Name, second.mean, second.deviation, 1e9*byte.mean,
+			1e9*byte.deviation)
 		seconds.add(second.mean)
 		bytes.add(byte.mean)
 	}

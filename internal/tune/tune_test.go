@@ -33,8 +33,10 @@ func (s *simulated) record(c cell.Config, noise float64, rng *rand.Rand) *cell.R
 	black := r.marking / float64(r.cycles)
 	goal := r.peak
 	for i := range r.cycles {
-		rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: int64(float64(i+1) * p.Wall / float64(r.cycles+1) * 1e9), MarkNs: 1e6,
-			CPUNs: int64(p.GCSeconds / float64(r.cycles) * 1e9), StartBytes: int64(goal - black), EndBytes: int64(goal), LiveBytes: int64(live + black), GoalBytes: int64(goal), Procs: 2})
+		rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: int64(float64(i+1) * p.Wall / float64(r.cycles+1) * 1e9),
+			MarkNs: 1e6,
+			CPUNs:  int64(p.GCSeconds / float64(r.cycles) * 1e9), StartBytes: int64(goal - black), EndBytes: int64(goal),
+			LiveBytes: int64(live + black), GoalBytes: int64(goal), Procs: 2})
 	}
 	return rec
 }
@@ -42,7 +44,8 @@ func (s *simulated) record(c cell.Config, noise float64, rng *rand.Rand) *cell.R
 func tuneSimulated(t *testing.T, program simulated, noise float64, change func(*Config)) (*Answer, error) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
-	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Budget: 3 * time.Minute, Seed: 1}
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+		Budget: 3 * time.Minute, Seed: 1}
 	if change != nil {
 		change(&c)
 	}
@@ -58,7 +61,8 @@ func tuneSimulated(t *testing.T, program simulated, noise float64, change func(*
 func program(share float64) simulated {
 	const live, total = 40 * mib, 40 * 100 * mib
 	s := simulated{work: 3, perSecond: 1.6, perByte: 0.7e-9, procs: 2}
-	s.life = trajectory{points: []point{{1, live, 0}, {total, live, 0}}, total: total, procs: 2, costPerByte: s.work * share / (1 - share) / total, spread: 0.1}
+	s.life = trajectory{points: []point{{1, live, 0}, {total, live, 0}}, total: total, procs: 2,
+		costPerByte: s.work * share / (1 - share) / total, spread: 0.1}
 	s.life.floating = 0.48 * total / s.work / 0.56
 	return s
 }
@@ -83,8 +87,10 @@ func TestTuneRecommendsWhatGains(t *testing.T) {
 	if lines := strings.Count(b.String(), "\n"); lines > 10 {
 		t.Errorf("the answer has %d lines:\n%s", lines, b.String())
 	}
-	if first, _, _ := strings.Cut(b.String(), "\n"); first != r.Headline || r.Lines()[0] != r.Headline || r.Runs > mostRuns {
-		t.Errorf("%d runs; the answer begins with %q, its lines with %q, JSON with %q", r.Runs, first, r.Lines()[0], r.Headline)
+	if first, _, _ := strings.Cut(b.String(), "\n"); first != r.Headline || r.Lines()[0] != r.Headline ||
+		r.Runs > mostRuns {
+		t.Errorf("%d runs; the answer begins with %q, its lines with %q, JSON with %q", r.Runs, first, r.Lines()[0],
+			r.Headline)
 	}
 	for _, c := range r.Choices {
 		if c.Setting.GC.Percent < 0 && c.Setting.GC.LimitBytes == 0 {
@@ -166,8 +172,8 @@ func TestPrintedTextAgreesWithVerdict(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := b.String() + strings.Join(r.Lines(), "\n")
-		if proven, one := hi < 1, regexp.MustCompile(`, 1\.0*\]|\[-?0\.?0*,`).FindString(text); proven != (c.Outcome == Recommended) ||
-			proven && one != "" {
+		one := regexp.MustCompile(`, 1\.0*\]|\[-?0\.?0*,`).FindString(text)
+		if proven := hi < 1; proven != (c.Outcome == Recommended) || proven && one != "" {
 			t.Errorf("%v: %s with an end of %q in\n%s", hi, c.Outcome, one, text)
 		}
 	}
@@ -211,7 +217,8 @@ func TestTodayWithoutCollections(t *testing.T) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
 	}
-	if unbounded := r.Setting.GC == r.Base.GC; unbounded != strings.Contains(strings.Join(r.Doubts, "\n"), "nothing bounds memory") {
+	if unbounded := r.Setting.GC == r.Base.GC; unbounded != strings.Contains(strings.Join(r.Doubts, "\n"),
+		"nothing bounds memory") {
 		t.Errorf("%v is the answer; doubts: %q", r.Setting.GC, r.Doubts)
 	}
 }
@@ -223,7 +230,8 @@ func TestTuneRefuses(t *testing.T) {
 	if _, err := tuneSimulated(t, short, 0, nil); !errors.Is(err, ErrShort) {
 		t.Errorf("a run of 20 ms: %v", err)
 	}
-	if _, err := tuneSimulated(t, program(0.3), 0.01, func(c *Config) { c.Budget = 20 * time.Second }); err == nil || !strings.Contains(err.Error(), "--budget") {
+	if _, err := tuneSimulated(t, program(0.3), 0.01, func(c *Config) { c.Budget = 20 * time.Second }); err == nil ||
+		!strings.Contains(err.Error(), "--budget") {
 		t.Errorf("a budget of 20 s: %v", err)
 	}
 	r, err := tuneSimulated(t, program(0.3), 0.01, func(c *Config) { c.MaxPeakBytes = 20 * mib })
@@ -243,7 +251,8 @@ func TestRepeatsWhatFailsByChance(t *testing.T) {
 		"often": {[]int{3, 5, 6}, "after 3 good runs and 2 runs that failed and were repeated: exit"},
 	} {
 		program, rng, runs := program(0.3), rand.New(rand.NewPCG(5, 5)), 0
-		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Seed: 1}
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+			Seed: 1}
 		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
 			rec := program.record(c, 0.01, rng)
 			if runs++; slices.Contains(tc.fails, runs) {
@@ -257,7 +266,8 @@ func TestRepeatsWhatFailsByChance(t *testing.T) {
 			}
 			continue
 		}
-		if doubts := strings.Join(r.Doubts, "; "); err != nil || r.Runs != runs-2 || !strings.Contains(doubts, "failed in 2 of") {
+		if doubts := strings.Join(r.Doubts, "; "); err != nil || r.Runs != runs-2 ||
+			!strings.Contains(doubts, "failed in 2 of") {
 			t.Errorf("%s: %v, %d runs of %d, doubts %q", name, err, r.Runs, runs, doubts)
 		}
 	}
@@ -291,7 +301,8 @@ func TestTuneExpectsRows(t *testing.T) {
 	p := program(0.3)
 	rng := rand.New(rand.NewPCG(5, 5))
 	var ones []*cell.Record
-	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Procs: []int{1, 4}, Seed: 1}
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+		Procs: []int{1, 4}, Seed: 1}
 	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
 		rec := p.record(c, 0.01, rng)
 		rec.Cell.Block = block
@@ -338,7 +349,8 @@ func TestTuneExpectsRows(t *testing.T) {
 func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
 	p := program(0.3)
 	rng := rand.New(rand.NewPCG(5, 5))
-	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Seed: 1}
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+		Seed: 1}
 	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
 		rec := p.record(c, 0.01, rng)
 		rec.Cell.Block = block
@@ -363,7 +375,8 @@ func TestBudgetHolds(t *testing.T) {
 	for _, budget := range []time.Duration{24 * time.Second, 30 * time.Second, 45 * time.Second} {
 		var steps []Step
 		longest := 0.0
-		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Budget: budget, Seed: 1,
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+			Budget: budget, Seed: 1,
 			Begin: func(s Step) { steps = append(steps, s) }}
 		tuned := newTuning(c, func(c cell.Config, block int) (*cell.Record, error) {
 			rec := p.record(c, 0.01, rng)
@@ -392,7 +405,8 @@ func TestBudgetHolds(t *testing.T) {
 func TestContentionIsSaid(t *testing.T) {
 	p := program(0.3)
 	rng := rand.New(rand.NewPCG(5, 5))
-	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: 1}
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
+		Seed: 1}
 	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
 		rec := p.record(c, 0.03, rng)
 		rec.Set(cell.CPUWait, rec.Metrics[cell.TotalCPU])
@@ -406,7 +420,8 @@ func TestContentionIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Doubts) == 0 || !strings.Contains(r.Doubts[0], "for 50 % of the time in which the program could run") || !strings.Contains(r.Doubts[0], "other processes used 1.50 CPUs: stop them") {
+	if len(r.Doubts) == 0 || !strings.Contains(r.Doubts[0], "for 50 % of the time in which the program could run") ||
+		!strings.Contains(r.Doubts[0], "other processes used 1.50 CPUs: stop them") {
 		t.Errorf("doubts %q", r.Doubts)
 	}
 	for _, p := range r.Predicted {
@@ -428,7 +443,8 @@ func TestColdServersAreSaid(t *testing.T) {
 	}{{0.94, 0.05, true}, {1.08, 0.05, true}, {1, 0.05, false}, {0.98, 0.001, false}, {0.94, 0.5, false}} {
 		rng := rand.New(rand.NewPCG(5, 5))
 		p := program(0.3)
-		c := Config{Base: cell.Config{Workload: "serve", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: 1}
+		c := Config{Base: cell.Config{Workload: "serve", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
+			Seed: 1}
 		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
 			rec := p.record(c, 0.03, rng)
 			rec.Set(cell.LoadDrift, tc.drift*math.Exp(tc.noise*rng.NormFloat64()))
@@ -444,7 +460,8 @@ func TestColdServersAreSaid(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	better, none, worse := stat.Comparison{Verdict: stat.Better}, stat.Comparison{Verdict: stat.NoDifference}, stat.Comparison{Verdict: stat.Worse}
+	better, none, worse := stat.Comparison{Verdict: stat.Better}, stat.Comparison{Verdict: stat.NoDifference},
+		stat.Comparison{Verdict: stat.Worse}
 	tight, wide := none, none
 	tight.Lo, tight.Hi, wide.Lo, wide.Hi = 0.99, 1.01, 0.9, 1.1
 	for want, comparisons := range map[string][]stat.Comparison{
@@ -457,7 +474,8 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	same := stat.Comparison{Verdict: stat.NoDifference, Ratio: 1, Lo: 0.985, Hi: 1.02, Pairs: 4}
-	less, more := stat.Comparison{Verdict: stat.Better, Ratio: 0.8, Lo: 0.7, Hi: 0.9, Pairs: 4}, stat.Comparison{Verdict: stat.Worse, Ratio: 1.2, Lo: 1.1, Hi: 1.3, Pairs: 4}
+	less := stat.Comparison{Verdict: stat.Better, Ratio: 0.8, Lo: 0.7, Hi: 0.9, Pairs: 4}
+	more := stat.Comparison{Verdict: stat.Worse, Ratio: 1.2, Lo: 1.1, Hi: 1.3, Pairs: 4}
 	unsure := stat.Comparison{Verdict: stat.NoDifference, Ratio: 1, Lo: 0.9, Hi: 1.1, Pairs: 4}
 	tune := newTuning(Config{Tolerance: 0.02}, nil)
 	for _, tc := range []struct {
@@ -474,9 +492,11 @@ func TestVerdict(t *testing.T) {
 		{LeastMemory, more, less, DefaultGood},
 		{LeastMemory, same, same, DefaultGood},
 	} {
-		c := tune.choice(tc.name, cell.Config{}, compared{by: map[string]stat.Comparison{cell.TotalCPU: tc.cpu, cell.RSSPeak: tc.memory, costMetric: tc.cpu}})
+		c := tune.choice(tc.name, cell.Config{}, compared{by: map[string]stat.Comparison{cell.TotalCPU: tc.cpu,
+			cell.RSSPeak: tc.memory, costMetric: tc.cpu}})
 		if c.Outcome != tc.want {
-			t.Errorf("%s, CPU %.1f, memory %.1f: %s (%s), want %s", tc.name, tc.cpu.Ratio, tc.memory.Ratio, c.Outcome, c.Reason, tc.want)
+			t.Errorf("%s, CPU %.1f, memory %.1f: %s (%s), want %s", tc.name, tc.cpu.Ratio, tc.memory.Ratio, c.Outcome,
+				c.Reason, tc.want)
 		}
 	}
 }
@@ -558,11 +578,14 @@ func TestTimed(t *testing.T) {
 		"others take the CPU":  {[]Pilot{run(10, 100, 3), run(10, 40, 4.2), run(20, 40, 3.5)}, true},
 		"much work by chance":  {[]Pilot{run(10, 100, 4), run(10, 40, 2.2), run(20, 40, 3.1)}, false},
 		"work by chance":       {[]Pilot{run(10, 100, 3), run(10, 140, 4.1), run(20, 60, 3.6)}, false},
-		"starved, few cycles": {[]Pilot{run(10, 5, 0.71), run(10, 6, 0.58), run(10, 5, 0.63), run(10, 7, 0.59), run(10, 8, 0.58),
+		"starved, few cycles": {[]Pilot{run(10, 5, 0.71), run(10, 6, 0.58), run(10, 5, 0.63), run(10, 7, 0.59),
+			run(10, 8, 0.58),
 			run(10, 9, 0.6), run(10, 8, 0.62), run(10, 9, 0.56)}, true},
-		"starved, fewer by setting": {[]Pilot{run(10, 7, 1), run(10, 5, 1.42), run(10, 5, 1.56), run(10, 7, 1.01), run(10, 5, 1.05),
+		"starved, fewer by setting": {[]Pilot{run(10, 7, 1), run(10, 5, 1.42), run(10, 5, 1.56), run(10, 7, 1.01),
+			run(10, 5, 1.05),
 			run(10, 7, 1.02), run(32, 3, 1.04), run(32, 3, 1.33), run(32, 3, 1.01), run(32, 3, 1.05), run(32, 2, 1.39)}, true},
-		"starved, by chance": {[]Pilot{run(10, 5, 0.61), run(10, 6, 0.98), run(10, 5, 0.73), run(10, 7, 0.74), run(10, 8, 1.1),
+		"starved, by chance": {[]Pilot{run(10, 5, 0.61), run(10, 6, 0.98), run(10, 5, 0.73), run(10, 7, 0.74),
+			run(10, 8, 1.1),
 			run(10, 9, 1.3), run(10, 8, 0.92), run(10, 9, 1.1)}, false},
 	} {
 		if why := fixedTime(c.runs); why != "" != c.is {
