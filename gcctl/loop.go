@@ -269,8 +269,7 @@ func (l *loop) end() {
 		l.rt.setPercent(was)
 	}
 	if was := l.rt.setLimit(l.base.limit); was != l.set.limit {
-		l.base.limit = was
-		l.counters.ForeignChanges++
+		l.foreignLimit(was)
 		l.rt.setLimit(was)
 	}
 	l.rt.read(&l.s)

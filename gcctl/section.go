@@ -88,7 +88,7 @@ func (s Section) End() {
 	freed := (s.word>>2 + 1) << 2
 	if slot.word.CompareAndSwap(s.word, freed) {
 		state := g.state.Add(^uint64(0))
-		g.put(s.index, slot)
+		g.link(s.index, slot)
 		if state&awaited != 0 && state&countMask == 0 {
 			s.c.nudge()
 		}
@@ -98,7 +98,7 @@ func (s Section) End() {
 		panic("gcctl: End: the section has already ended; call End exactly once")
 	}
 	g.cutOpen.Add(-1)
-	g.put(s.index, slot)
+	g.link(s.index, slot)
 }
 
 // During calls f in a critical section. The section also ends if f panics or
@@ -127,8 +127,6 @@ func (g *gate) take() (uint32, *slot) {
 		}
 	}
 }
-
-func (g *gate) put(index uint32, s *slot) { g.link(index, s) }
 
 // link puts the free slots from index to last, already linked, on the list.
 func (g *gate) link(index uint32, last *slot) {
