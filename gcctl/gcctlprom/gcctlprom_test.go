@@ -1,7 +1,9 @@
 package gcctlprom
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +48,8 @@ isobar_gcctl_mode_info{mode="percent=200"} 1
 # HELP isobar_gcctl_sections_open Open critical sections, including cut ones.
 # TYPE isobar_gcctl_sections_open gauge
 isobar_gcctl_sections_open 1
-`), "isobar_gcctl_budget_bytes", "isobar_gcctl_collections_total", "isobar_gcctl_goal_percent", "isobar_gcctl_mode_info", "isobar_gcctl_sections_open")
+`), "isobar_gcctl_budget_bytes", "isobar_gcctl_collections_total", "isobar_gcctl_goal_percent",
+		"isobar_gcctl_mode_info", "isobar_gcctl_sections_open")
 	if err != nil {
 		t.Error(err)
 	}
@@ -55,17 +58,16 @@ isobar_gcctl_sections_open 1
 // TestEveryFigureIsExposed sets the fields of Stats one at a time and expects a
 // figure to change, except for those that only Close uses.
 func TestEveryFigureIsExposed(t *testing.T) {
-	figures := func(s *gcctl.Stats) (all []float64) {
-		for _, m := range metrics {
-			all = append(all, m.value(s))
-		}
-		for _, c := range causes {
-			all = append(all, float64(c.value(s)))
+	exposed := func(s *gcctl.Stats) (all []float64) {
+		add := func(_, _ string, value float64) { all = append(all, value) }
+		figures(s, add, add)
+		for _, cause := range slices.Sorted(maps.Keys(causes(s))) {
+			add("", "", float64(causes(s)[cause]))
 		}
 		return all
 	}
 	kind := reflect.TypeFor[gcctl.Stats]()
-	zero := figures(new(gcctl.Stats))
+	zero := exposed(new(gcctl.Stats))
 	for i := range kind.NumField() {
 		name := kind.Field(i).Name
 		if name == "Mode" || strings.HasPrefix(name, "Found") {
@@ -82,7 +84,7 @@ func TestEveryFigureIsExposed(t *testing.T) {
 		default:
 			f.SetInt(1)
 		}
-		if reflect.DeepEqual(figures(&s), zero) {
+		if reflect.DeepEqual(exposed(&s), zero) {
 			t.Errorf("no metric shows Stats.%s", name)
 		}
 	}
