@@ -30,18 +30,18 @@ var static = map[string]string{
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-var standard = sync.OnceValues(func() (*Monitor, error) { return New(Config{}) })
-
-// Handler returns the page of a Monitor with the zero Config. All callers share
-// that Monitor, and it is never closed. Mount it under a path that ends with a
-// slash.
-func Handler() http.Handler {
-	m, err := standard()
+var standard = sync.OnceValue(func() *Monitor {
+	m, err := New(Config{})
 	if err != nil {
 		panic(err) // the zero Config is valid
 	}
 	return m
-}
+})
+
+// Handler returns the page of a Monitor with the zero Config. All callers share
+// that Monitor, and it is never closed. Mount it under a path that ends with a
+// slash.
+func Handler() http.Handler { return standard() }
 
 // ServeHTTP serves the page and its files under the path where it is mounted,
 // which must end with a slash.
@@ -114,25 +114,21 @@ func (m *Monitor) serveHistory(w http.ResponseWriter) {
 		Chart   string `json:"chart"`
 		Counter bool   `json:"counter"`
 	}
-	figures := make([]figure, len(m.figures))
-	for i, f := range m.figures {
-		figures[i] = figure{f.Key, f.Unit(), f.Help, f.Chart, f.Counter}
+	history := struct {
+		Process  Process         `json:"process"`
+		Interval int64           `json:"interval"` // ms
+		Keep     int             `json:"keep"`
+		Figures  []figure        `json:"figures"`
+		Rows     json.RawMessage `json:"rows"`
+		Next     string          `json:"next"`
+	}{Process: m.process(), Interval: m.interval.Milliseconds(), Keep: len(m.times)}
+	for _, f := range m.figures {
+		history.Figures = append(history.Figures, figure{f.Key, f.Unit(), f.Help, f.Chart, f.Counter})
 	}
-	head, err := json.Marshal(figures)
-	if err != nil {
-		http.Error(w, "monitor: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
+	rows, next := m.from(0, []byte{'['})
+	history.Rows, history.Next = append(rows, ']'), string(m.appendID(nil, next))
 	w.Header().Set("Content-Type", "application/json")
-	process, err := json.Marshal(m.process())
-	if err != nil {
-		http.Error(w, "monitor: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
-	b := fmt.Appendf(nil, `{"process":%s,"interval":%d,"keep":%d,"figures":%s,"rows":[`, process,
-		m.interval.Milliseconds(), len(m.times), head)
-	b, next := m.from(0, b)
-	w.Write(fmt.Appendf(b, `],"next":"%s"}`, m.appendID(nil, next)))
+	json.NewEncoder(w).Encode(history)
 }
 
 // appendID appends the id of the position before sample k: the start time of

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -69,11 +70,5 @@ func (m *Monitor) process() Process {
 }
 
 func defaults(interval, history time.Duration) (time.Duration, time.Duration) {
-	if interval == 0 {
-		interval = time.Second
-	}
-	if history == 0 {
-		history = 10 * time.Minute
-	}
-	return interval, history
+	return cmp.Or(interval, time.Second), cmp.Or(history, 10*time.Minute)
 }
