@@ -45,36 +45,33 @@ func Compare(reports []*Report, share float64) ([]Change, error) {
 		return nil, errors.New("heap: compare: want at least two reports")
 	}
 	type key struct{ path, typ string }
-	at := make(map[key]*Change)
-	var all []*Change
+	at := make(map[key]int)
+	var all []Change
 	for _, r := range reports {
 		for _, h := range r.Holders(share) {
 			k := key{h.Path, h.Type}
-			if at[k] == nil {
-				at[k] = &Change{Path: h.Path, Type: h.Type}
-				all = append(all, at[k])
+			if _, ok := at[k]; !ok {
+				at[k] = len(all)
+				all = append(all, Change{Path: h.Path, Type: h.Type, Retained: make([]uint64, len(reports)),
+					Objects: make([]uint64, len(reports))})
 			}
 		}
 	}
 	for i, r := range reports { // also where it was below the share
 		r.each(func(path, typ string, n *Node) {
-			if c := at[key{path, typ}]; c != nil {
-				for len(c.Retained) < len(reports) {
-					c.Retained, c.Objects = append(c.Retained, 0), append(c.Objects, 0)
-				}
-				c.Retained[i] += n.Retained
-				c.Objects[i] += n.Below
+			if c, ok := at[key{path, typ}]; ok {
+				all[c].Retained[i] += n.Retained
+				all[c].Objects[i] += n.Below
 			}
 		})
 	}
-	out := make([]Change, 0, len(all))
-	for _, c := range all {
+	for i := range all {
+		c := &all[i]
 		c.Growth = int64(c.Retained[len(c.Retained)-1]) - int64(c.Retained[0])
 		c.Verdict = verdict(c.Retained)
-		out = append(out, *c)
 	}
-	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Compare(b.Growth, a.Growth) })
-	return out, nil
+	slices.SortStableFunc(all, func(a, b Change) int { return cmp.Compare(b.Growth, a.Growth) })
+	return all, nil
 }
 
 // each visits every node of the tree with its path.
@@ -93,27 +90,19 @@ func (r *Report) each(visit func(path, typ string, n *Node)) {
 
 // verdict judges a series of sizes taken at equal times.
 func verdict(v []uint64) Verdict {
-	first, last := int64(v[0]), int64(v[len(v)-1])
-	switch {
-	case last-first > -leastGrowth && last-first < leastGrowth && spread(v) < leastGrowth:
-		return Stays
-	case len(v) == 2 && last > first:
-		return Grew
-	case len(v) == 2:
-		return Shrank
-	}
-	falls := int64(0)
+	first, last, falls := int64(v[0]), int64(v[len(v)-1]), int64(0)
 	for i := 1; i < len(v); i++ {
 		falls = max(falls, int64(v[i-1])-int64(v[i]))
 	}
 	growth := last - first
 	switch {
-	case growth < leastGrowth:
-		if growth < 0 && falls <= -growth {
-			return Shrank
-		}
-		return Varies
-	case 4*falls > growth:
+	case slices.Max(v)-slices.Min(v) < leastGrowth:
+		return Stays
+	case len(v) == 2 && growth > 0:
+		return Grew
+	case growth < 0 && falls <= -growth:
+		return Shrank
+	case growth < leastGrowth || 4*falls > growth:
 		return Varies
 	}
 	middle := int64(v[len(v)/2])
@@ -124,8 +113,6 @@ func verdict(v []uint64) Verdict {
 	}
 	return Leaks
 }
-
-func spread(v []uint64) int64 { return int64(slices.Max(v) - slices.Min(v)) }
 
 // WriteChanges prints how holders grew between reports.
 func WriteChanges(out io.Writer, reports []*Report, changes []Change, lines int) error {

@@ -110,7 +110,6 @@ func (w *holders) line(n *Node, path []*Node) Holder {
 		Live: share(n.Retained, w.r.Live), Mark: (share(n.ScanBytes, w.r.ScanBytes) + share(n.Pointers, w.r.Pointers)) / 2,
 	}
 	var rest []*Node
-	var parts []string
 	for m := n; ; {
 		h.Unused += m.Unused
 		if len(m.Children) == 0 || float64(m.Children[0].Retained) < 0.3*float64(n.Retained) || len(rest) == 6 {
@@ -118,10 +117,9 @@ func (w *holders) line(n *Node, path []*Node) Holder {
 		}
 		m = m.Children[0]
 		rest = append(rest, m)
-		parts = append(parts, m.Type)
 	}
 	if len(rest) > 0 {
-		h.Mostly = pathOf(rest) + " " + parts[len(parts)-1]
+		h.Mostly = pathOf(rest) + " " + rest[len(rest)-1].Type
 	}
 	h.CPU, h.Duplicates = h.Mark*w.r.Collector.share(), n.Duplicates
 	a, mark := remedy(path, rest, h.Unused, h.Duplicates), 0.0

@@ -28,7 +28,7 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 	sections := []pageSection{
 		{ID: "holders", Title: "Who holds the memory", Drawing: r.treemap(), Table: holderTable(r.Holders(v.Share))},
 		{ID: "paths", Title: "Where it hangs", Drawing: r.icicle()},
-		{ID: "types", Title: "Types", Table: r.typeTable(pageTypes)},
+		{ID: "types", Title: "Types", Table: r.typeTable()},
 		{ID: "goroutines", Title: "Goroutines", Text: r.forever(), Table: r.goroutineTable()},
 	}
 	if r.Ledger != nil {
@@ -74,7 +74,7 @@ func (r *Report) facts() (facts []page.Fact) {
 	return facts
 }
 
-// pageTypes is the most types that a page lists.
+// pageTypes is the most types that a page lists, and rows of goroutines.
 const pageTypes = 50
 
 func holderTable(all []Holder) *plot.Table {
@@ -113,10 +113,10 @@ func amount(n uint64) string {
 	return size(n)
 }
 
-func (r *Report) typeTable(most int) *plot.Table {
+func (r *Report) typeTable() *plot.Table {
 	t := &plot.Table{Label: "Table of types", Left: 1,
 		Head: []string{"Type", "Bytes", "Retained", "Objects", "Marking reads"}}
-	for _, typ := range r.Types[:min(most, len(r.Types))] {
+	for _, typ := range r.Types[:min(pageTypes, len(r.Types))] {
 		t.Add(clean(typ.Name), size(typ.Bytes), size(typ.Retained), count(typ.Objects), amount(typ.ScanBytes))
 	}
 	return t
@@ -162,20 +162,16 @@ const (
 
 // icicle draws what the paths lead to.
 func (r *Report) icicle() *plot.Plot {
-	if r.Live == 0 {
-		return nil
-	}
 	p := plot.NewFlame("icicle", "Live bytes by path", "From the roots, on top, to what they lead to. A box has its "+
 		"path's next step, its type, and its bytes.", r.root())
-	p.Legend = p.Legend[:min(icicleColours, len(p.Legend))]
+	if p != nil {
+		p.Legend = p.Legend[:min(icicleColours, len(p.Legend))]
+	}
 	return p
 }
 
 // treemap draws the same as areas.
 func (r *Report) treemap() *plot.Plot {
-	if r.Live == 0 {
-		return nil
-	}
 	return plot.NewTreemap("treemap", "Live bytes by area", "A box lies within that of what leads to it.", r.root())
 }
 

@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,13 +14,8 @@ func size(n uint64) string { return text.Bytes(float64(n)) }
 
 // mostUnused returns the type of the node with the most unused bytes.
 func mostUnused(n *Node, rest []*Node) string {
-	most := n
-	for _, m := range rest {
-		if m.Unused > most.Unused {
-			most = m
-		}
-	}
-	return most.Type
+	all := append([]*Node{n}, rest...)
+	return slices.MaxFunc(all, func(a, b *Node) int { return cmp.Compare(a.Unused, b.Unused) }).Type
 }
 
 // An aid is what this toolkit knows to do about a holder.
@@ -55,8 +51,7 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 		(len(path) == 1 || strings.HasPrefix(n.Label, " in ")):
 		return gone(n, "end the goroutines: a closed channel or a cancelled context")
 	case strings.HasPrefix(n.Type, "map["):
-		pointers := elem != nil && elem.Objects > 8
-		if pointers {
+		if elem != nil && elem.Objects > 8 {
 			return aid{"bound it, if it grows; hold values instead of pointers, or handles of package slab",
 				fmt.Sprintf("%d objects to mark", elem.Objects), 0, true}
 		}
