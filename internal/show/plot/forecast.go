@@ -28,9 +28,9 @@ func (f Forecast) percent() float64 {
 	return float64(f.GC.Percent)
 }
 
-// from says where the figures come from.
-func (f Forecast) from() string {
-	if f.Measured {
+// from says where figures come from.
+func from(measured bool) string {
+	if measured {
 		return "measured"
 	}
 	return "predicted"
@@ -127,9 +127,7 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 	frontier := forecastLine{class: "curve plain"}
 	limited := mostLimited(forecasts)
 	for _, f := range forecasts {
-		best := "no"
 		if f.Best {
-			best = "yes"
 			frontier.forecasts = append(frontier.forecasts, f)
 		}
 		switch {
@@ -138,7 +136,7 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 		case f.GC.Percent == limited.Percent:
 			limits.forecasts = append(limits.forecasts, f)
 		}
-		row := []string{text.Clean(f.GC.String()), f.from(), best}
+		row := []string{text.Clean(f.GC.String()), from(f.Measured), yesNo(f.Best)}
 		for _, v := range f.Bytes {
 			row = append(row, s.Format(cell.RSSPeak, v))
 		}

@@ -37,14 +37,6 @@ type heatCell struct {
 	predicted bool
 }
 
-// from says where the figure comes from.
-func (c heatCell) from() string {
-	if c.predicted {
-		return "predicted"
-	}
-	return "measured"
-}
-
 // heatsOf splits the section's rows by the factors other than axis and GC
 // setting. For GOMAXPROCS, a row without the factor counts as 0.
 func heatsOf(s *text.Section, axis string, of MapFigure) []*heat {

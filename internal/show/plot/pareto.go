@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -55,15 +56,18 @@ func Pareto(s *text.Section, id string) *Plot {
 	var rows []*text.Row
 	for _, t := range all {
 		rows = append(rows, t.row)
-		best := "no"
-		if t.best {
-			best = "yes"
-		}
-		p.Table.Add(slices.Concat([]string{t.row.Label, best}, t.memory.Cells(), t.own.Cells())...)
+		p.Table.Add(slices.Concat([]string{t.row.Label, yesNo(t.best)}, t.memory.Cells(), t.own.Cells())...)
 	}
 	p.Panels = []Panel{{"", paretoChart(s, p.ID+"-0", all)}}
 	p.Legend = append(legendOf(s, rows), lineKey("curve plain dashed", "frontier"))
 	return p
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
 }
 
 func paretoChart(s *text.Section, id string, all []tradeoff) template.HTML {
@@ -81,33 +85,30 @@ func paretoChart(s *text.Section, id string, all []tradeoff) template.HTML {
 	d.vertical(f, y, y.ticks(6))
 	d.horizontal(f, x, x.ticks(5), nil)
 	d.text("label", "middle", (f.left+f.right)/2, f.bottom+38, text.Heading(cell.RSSPeak))
+	at := func(t tradeoff) point { return point{x.at(t.memory.Median), y.at(t.own.Median)} }
 	var frontier []tradeoff
 	for _, t := range all {
 		look, _ := lookOf(s, t.row)
-		at := point{x.at(t.memory.Median), y.at(t.own.Median)}
-		d.line(fmt.Sprintf("whisker s%d", look), x.at(t.memory.Lo), at.y, x.at(t.memory.Hi), at.y)
-		d.line(fmt.Sprintf("whisker s%d", look), at.x, y.at(t.own.Lo), at.x, y.at(t.own.Hi))
+		middle := at(t)
+		d.line(fmt.Sprintf("whisker s%d", look), x.at(t.memory.Lo), middle.y, x.at(t.memory.Hi), middle.y)
+		d.line(fmt.Sprintf("whisker s%d", look), middle.x, y.at(t.own.Lo), middle.x, y.at(t.own.Hi))
 		if t.best {
 			frontier = append(frontier, t)
 		}
 	}
-	slices.SortFunc(frontier, func(a, b tradeoff) int { return int(math.Copysign(1, a.memory.Median-b.memory.Median)) })
+	slices.SortStableFunc(frontier, func(a, b tradeoff) int { return cmp.Compare(a.memory.Median, b.memory.Median) })
 	var steps []point
+	var names []name
 	for i, t := range frontier {
-		at := point{x.at(t.memory.Median), y.at(t.own.Median)}
 		if i > 0 { // up to here, the previous one is the best
-			steps = append(steps, point{at.x, steps[len(steps)-1].y})
+			steps = append(steps, point{at(t).x, steps[len(steps)-1].y})
 		}
-		steps = append(steps, at)
+		steps, names = append(steps, at(t)), append(names, name{at(t), t.row.Label})
 	}
 	d.curve("curve plain dashed", steps)
 	for _, t := range all {
 		look, _ := lookOf(s, t.row)
-		d.mark(look, point{x.at(t.memory.Median), y.at(t.own.Median)})
-	}
-	var names []name
-	for _, t := range frontier {
-		names = append(names, name{point{x.at(t.memory.Median), y.at(t.own.Median)}, t.row.Label})
+		d.mark(look, at(t))
 	}
 	d.names(f, names)
 	return d.done()
