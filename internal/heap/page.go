@@ -36,7 +36,9 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 			Text: size(r.Ledger.RSS) + " in all, page by page.", Table: r.Ledger.table()})
 	}
 	s := page.Sheet{Name: "Isobar heap: " + clean(r.Program), Version: version, Repeat: "isobar heap --html FILE PID",
-		Facts: r.facts(), Note: "It has names and sizes, and nothing of what the program keeps in its memory."}
+		Facts: append([]page.Fact{{Name: "Read", Value: r.Time.UTC().Format("2006-01-02 15:04:05 UTC") + ", " +
+			clean(r.Target) + ", " + clean(r.Go)}}, r.facts()...),
+		Note: "It has names and sizes, and nothing of what the program keeps in its memory."}
 	for _, part := range sections {
 		s.List(true, part.ID, part.Title)
 	}
@@ -53,9 +55,9 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 	return nil
 }
 
+// facts sum the report up.
 func (r *Report) facts() (facts []page.Fact) {
 	add := func(name, value string) { facts = append(facts, page.Fact{Name: name, Value: value}) }
-	add("Read", r.Time.UTC().Format("2006-01-02 15:04:05 UTC")+", "+clean(r.Target)+", "+clean(r.Go))
 	add("Live", fmt.Sprintf("%s in %s objects; type unknown %.1f %%", size(r.Live), count(r.Objects),
 		100*share(r.Untyped, r.Live)))
 	add("Unused", size(r.Unused)+" of what is live: capacity, what slices and strings have left, room of maps")

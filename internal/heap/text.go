@@ -31,20 +31,8 @@ func (r *Report) Write(out io.Writer, v View) error {
 
 func (r *Report) writeHead(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s, %s\n", text.Clean(r.Target), text.Clean(r.Program), r.Go)
-	fmt.Fprintf(w, "live %s in %s objects; marking reads %s and follows %s pointers; type unknown %.1f %%\n",
-		size(r.Live), count(r.Objects), size(r.ScanBytes), count(r.Pointers), 100*share(r.Untyped, r.Live))
-	fmt.Fprintf(w, "of what is live %s is unused: capacity, what slices and strings have left, room of maps\n",
-		size(r.Unused))
-	fmt.Fprintf(w, "garbage not collected yet %s, free slots %s, stacks %s\n", size(r.Garbage), size(r.Spans.Free),
-		size(r.Spans.Stacks))
-	if s := r.Collector.String(); s != "" {
-		fmt.Fprintf(w, "collections %s\n", s)
-	}
-	if r.Duplicates > 0 {
-		fmt.Fprintf(w, "strings that others hold as well: %s\n", size(r.Duplicates))
-	}
-	if r.Stop > 0 {
-		fmt.Fprintf(w, "stopped %s\n", r.stopped())
+	for _, f := range r.facts() {
+		fmt.Fprintf(w, "%-12s %s\n", strings.ToLower(f.Name), f.Value)
 	}
 }
 
