@@ -94,8 +94,8 @@ func (p *Plot) addMap(s *text.Section, h *heat) {
 			if c.N == 0 {
 				continue
 			}
-			p.Table.Add(cmp.Or(h.title, s.Name), text.Heading(h.Metric), text.Clean(gc.String()), valueName(n), from(!c.predicted),
-				s.Format(h.Metric, c.Median), s.Format(h.Metric, c.Lo), s.Format(h.Metric, c.Hi),
+			p.Table.Add(cmp.Or(h.title, s.Name), text.Heading(h.Metric), text.Clean(gc.String()), valueName(n),
+				from(!c.predicted), s.Format(h.Metric, c.Median), s.Format(h.Metric, c.Lo), s.Format(h.Metric, c.Hi),
 				text.Digits(100*h.share(c.Median))+" %")
 		}
 	}
