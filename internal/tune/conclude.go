@@ -19,30 +19,7 @@ func (t *tuning) conclude() {
 		return
 	}
 	if m, err := NewModel(t.pilots); err == nil {
-		a.CliffBytes = m.Cliff()
-		a.GuardBytes = t.guard(m)
-		settings := t.candidates(m)
-		for _, s := range a.Measured {
-			if !slices.Contains(settings, s.GC) {
-				settings = append(settings, s.GC)
-			}
-		}
-		for _, gc := range settings {
-			p := m.Expect(gc)
-			a.Predicted = append(a.Predicted, p)
-			if gc == a.Setting.GC {
-				a.Expected = p
-			}
-		}
-		a.Frontier = frontier(a.Predicted)
-		t.expectRow(t.Base.GOMAXPROCS, m)
-		slices.SortStableFunc(a.Rows, func(x, y Row) int { return cmp.Compare(x.Procs, y.Procs) })
-		if a.Outcome != SetsItself { // which goals show, whatever the model and times
-			a.Doubts = append(a.Doubts, m.doubts...)
-			if why := m.contradicted(); why != "" {
-				a.Doubts = append(a.Doubts, why)
-			}
-		}
+		t.predict(m)
 	}
 	for i := range a.Choices {
 		a.Choices[i].Warnings = a.margin(a.Choices[i].Setting.GC)
@@ -77,6 +54,35 @@ func (t *tuning) conclude() {
 			t.again[n-1]))
 	}
 	a.Headline = a.Sentence()
+}
+
+// predict says what the model expects of each setting.
+func (t *tuning) predict(m *Model) {
+	a := t.answer
+	a.CliffBytes = m.Cliff()
+	a.GuardBytes = t.guard(m)
+	settings := t.candidates(m)
+	for _, s := range a.Measured {
+		if !slices.Contains(settings, s.GC) {
+			settings = append(settings, s.GC)
+		}
+	}
+	for _, gc := range settings {
+		p := m.Expect(gc)
+		a.Predicted = append(a.Predicted, p)
+		if gc == a.Setting.GC {
+			a.Expected = p
+		}
+	}
+	a.Frontier = frontier(a.Predicted)
+	t.expectRow(t.Base.GOMAXPROCS, m)
+	slices.SortStableFunc(a.Rows, func(x, y Row) int { return cmp.Compare(x.Procs, y.Procs) })
+	if a.Outcome != SetsItself { // which goals show, whatever the model and times
+		a.Doubts = append(a.Doubts, m.doubts...)
+		if why := m.contradicted(); why != "" {
+			a.Doubts = append(a.Doubts, why)
+		}
+	}
 }
 
 // guardMargin is how far a guard lies above the most memory that was measured: so far
