@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/study/modes"
 )
 
@@ -40,16 +39,11 @@ the matrix of workloads and that of requirements, each cell with its figure; wit
 			if markdown == "" {
 				return nil
 			}
-			s, run, err := a.OpenRun(of)
+			run, analysis, err := a.LoadRun(of)
 			if err != nil {
 				return err
 			}
-			defer s.Close()
-			_, analysis, err := session.Load(s, run.ID)
-			if err != nil {
-				return err
-			}
-			return writePage(markdown, func(w io.Writer) error { return modes.Page(w, analysis, run.Machine) })
+			return writePage(markdown, func(w io.Writer) error { return modes.Page(w, analysis, run.Meta.Machine) })
 		},
 	}
 	opts.addFlags(cmd.Flags(), 10, 2*time.Minute, 0)

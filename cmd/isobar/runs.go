@@ -57,12 +57,7 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "Show everything about a run (default: the latest)",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, run, err := a.OpenRun(first(args, "last"))
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			loaded, analysis, err := session.Load(s, run.ID)
+			loaded, analysis, err := a.LoadRun(first(args, "last"))
 			if err != nil {
 				return err
 			}
@@ -97,28 +92,21 @@ machines; 4 if nothing could be decided. Runs on different machines are not
 compared.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := a.OpenForReading()
-			if err != nil {
-				return err
-			}
-			defer s.Close()
 			var ids [2]int64
 			var sides [2]*stat.Analysis
 			for i, arg := range args {
-				run, err := session.FindRun(s, arg)
+				run, analysis, err := a.LoadRun(arg)
 				if err != nil {
 					return err
 				}
-				ids[i] = run.ID
-				if _, sides[i], err = session.Load(s, run.ID); err != nil {
-					return err
-				}
+				ids[i], sides[i] = run.Meta.ID, analysis
 			}
 			comparisons := stat.CompareRuns(sides[0], sides[1])
 			if len(comparisons) == 0 {
 				return fmt.Errorf("runs %d and %d have no configuration in common: 'isobar lab show' lists those of each", ids[0],
 					ids[1])
 			}
+			var err error
 			if asJSON {
 				err = text.ComparisonsJSON(a.Out, comparisons)
 			} else {

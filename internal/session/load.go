@@ -14,6 +14,16 @@ type Run struct {
 	Failed map[int]bool // by index, of the cells with a record
 }
 
+// LoadRun is Load for a run by its number or as "last".
+func (se *Session) LoadRun(id string) (Run, *stat.Analysis, error) {
+	s, run, err := se.OpenRun(id)
+	if err != nil {
+		return Run{}, nil, err
+	}
+	defer s.Close()
+	return Load(s, run.ID)
+}
+
 // Load reads a run from the store and computes everything that the reports
 // show.
 func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
