@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/isobar-go/isobar/internal/heap"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -30,14 +29,9 @@ func (s *Server) heapPage(*http.Request) (*frame, error) {
 }
 
 // serveHeap serves a report, which has its style in itself.
-func (s *Server) serveHeap(w http.ResponseWriter, r *http.Request) {
-	n, err := strconv.Atoi(r.PathValue("n"))
-	if err != nil || n < 1 || n > len(s.config.Heaps) {
-		s.write(w, errorFrame(errNoPage))
-		return
-	}
+func (s *Server) serveHeap(w http.ResponseWriter, name string) {
 	var b bytes.Buffer
-	report, err := heap.Load(s.config.Heaps[n-1])
+	report, err := heap.Load(name)
 	if err == nil {
 		err = report.Page(&b, heap.View{Share: 0.01}, s.config.Version)
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/isobar-go/isobar/internal/live"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -26,13 +25,7 @@ func (s *Server) watchedLines() (lines []watchedLine) {
 }
 
 // serveWatched serves the live page of a process.
-func (s *Server) serveWatched(w http.ResponseWriter, r *http.Request) {
-	n, err := strconv.Atoi(r.PathValue("n"))
-	if err != nil || n < 1 || n > len(s.config.Watched) {
-		s.write(w, errorFrame(errNoPage))
-		return
-	}
-	watched := s.config.Watched[n-1]
+func (s *Server) serveWatched(w http.ResponseWriter, r *http.Request, watched Watched) {
 	page := watched.Relay.Page()
 	if page == nil {
 		s.write(w, &frame{Section: "live", Title: text.Clean(watched.Name), Back: &link{"Live", "/live"},

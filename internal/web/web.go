@@ -35,6 +35,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -102,8 +103,16 @@ func New(c Config) *Server {
 	s.mux.HandleFunc("GET /run/{run}/events", s.serveEvents)
 	s.mux.HandleFunc("GET /run/{run}/report.html", s.serveReport)
 	s.mux.HandleFunc("GET /fleet/events", s.serveFleetEvents)
-	s.mux.HandleFunc("GET /live/{n}/", s.serveWatched)
-	s.mux.HandleFunc("GET /heap/{n}", s.serveHeap)
+	for i, watched := range c.Watched {
+		s.mux.HandleFunc(fmt.Sprintf("GET /live/%d/", i+1), func(w http.ResponseWriter, r *http.Request) {
+			s.serveWatched(w, r, watched)
+		})
+	}
+	for i, name := range c.Heaps {
+		s.mux.HandleFunc(fmt.Sprintf("GET /heap/%d", i+1), func(w http.ResponseWriter, _ *http.Request) {
+			s.serveHeap(w, name)
+		})
+	}
 	s.mux.HandleFunc("GET /assets/{name}", s.serveAsset)
 	return s
 }
