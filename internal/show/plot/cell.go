@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -68,7 +69,7 @@ func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 	}
 	p.Panels = []Panel{{"", d.done()}}
 	p.Table = Table{Label: "Longest pauses", Left: 0, Head: []string{"ended at", "lasted"}}
-	slices.SortStableFunc(pauses, func(a, b cell.Pause) int { return int(min(max(b.Ns-a.Ns, -1), 1)) })
+	slices.SortStableFunc(pauses, func(a, b cell.Pause) int { return cmp.Compare(b.Ns, a.Ns) })
 	for _, pause := range pauses[:min(len(pauses), 50)] {
 		p.Table.Add(s.Format(":ns", float64(pause.AtNs)), s.Format(":ns", float64(pause.Ns)))
 	}

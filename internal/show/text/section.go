@@ -197,10 +197,8 @@ func (s *Section) Primary() string {
 	if own := s.answers(); len(own) > 0 {
 		return own[0]
 	}
-	for _, t := range s.Themes() {
-		if len(t.Metrics) > 0 {
-			return t.Metrics[0]
-		}
+	if themes := s.Themes(); len(themes) > 0 {
+		return themes[0].Metrics[0]
 	}
 	return cell.OpTime
 }
