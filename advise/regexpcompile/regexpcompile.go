@@ -109,8 +109,8 @@ func given(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
 			return owned(p, at, loop.X)
 		}
 	}
-	if values := p.Given(v); len(values) > 0 { // of which a later one may depend on v
-		return len(values) == 1 && values[0].Pos() > v.Pos() && owned(p, cur, values[0])
+	if values := p.Given(v); len(values) > 0 { // of which one after its declaration takes the place of another
+		return len(values) == 1 && !slices.ContainsFunc(p.Uses(v), p.Writes) && owned(p, cur, values[0])
 	}
 	decl := check.FuncDecl(cur)
 	if decl == nil || decl.Name.IsExported() {

@@ -14,3 +14,16 @@ func grownPattern(list []string, s string) bool {
 	}
 	return regexp.MustCompile(pattern).MatchString(s)
 }
+
+// What is assigned later takes the place of what the callers gave, made of it or not.
+func trimmed(pattern, s string) bool {
+	pattern = pattern[1:]
+	return regexp.MustCompile(pattern).MatchString(s)
+}
+
+func orAny(pattern, s string) bool {
+	if pattern == "" {
+		pattern = ".*"
+	}
+	return regexp.MustCompile(pattern).MatchString(s)
+}
