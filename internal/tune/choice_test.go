@@ -61,6 +61,37 @@ func TestProvesNothingWhereNothingGains(t *testing.T) {
 	}
 }
 
+// TestLeavesWhatNeverCollects: a program that turns the collector off after a few collections of
+// its start, which another GOGC shows, and whose runs differ by much.
+func TestLeavesWhatNeverCollects(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC},
+			Objective: Throughput, Seed: 1, Direct: true, Calls: []string{setPercent}}
+		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+			rec := steady(0)
+			if c.GC != cell.DefaultGC && c.GC.LimitBytes == 0 {
+				rec = steady(2)
+				for i := range rec.Cycles {
+					y := &rec.Cycles[i]
+					y.StartBytes, y.EndBytes, y.LiveBytes, y.GoalBytes, y.CPUNs = mib, mib, 0, mib, 1e6
+				}
+			}
+			rec.Cell = cell.Cell{Config: c}
+			share := math.Exp(0.4 * rng.NormFloat64())
+			rec.Set(cell.WallTime, share)
+			rec.Set(cell.TotalCPU, 0.3*share)
+			return rec, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Outcome != DefaultGood {
+			t.Errorf("seed %d: %s", seed, r.Headline)
+		}
+	}
+}
+
 // TestProofRestsOnRuns: of programs whose collections and memory cost anything, much less
 // and more than recorded programs show, hardly one is given a setting that costs CPU time.
 func TestProofRestsOnRuns(t *testing.T) {

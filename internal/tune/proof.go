@@ -326,6 +326,9 @@ func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
 	return out
 }
 
+// nothingToSave is why no setting saves time, however much runs differ.
+const nothingToSave = "no collection ran under it, so there is no time of the collector to save"
+
 // decide draws the outcome from the choices: those of the objective first.
 func (t *tuning) decide(records [][]*cell.Record) error {
 	a := t.answer
@@ -342,7 +345,13 @@ func (t *tuning) decide(records [][]*cell.Record) error {
 	first := a.Choices[0]
 	slices.SortStableFunc(a.Choices, func(x, y Choice) int { return rank(x) - rank(y) })
 	top := a.Choices[0]
-	if !own(top) {
+	idle := t.Objective.modelled(isServed(t.Base)) && t.Objective != RSS &&
+		!slices.ContainsFunc(records[0], func(r *cell.Record) bool { return len(r.Cycles) > 0 })
+	switch {
+	case !own(top) && idle:
+		a.Outcome, a.Reason = DefaultGood, nothingToSave
+		return nil
+	case !own(top):
 		a.Outcome = Inconclusive
 		a.Reason = fmt.Sprintf("no other setting is expected to gain in %s, so none was compared", t.Objective)
 		return nil
@@ -350,6 +359,10 @@ func (t *tuning) decide(records [][]*cell.Record) error {
 	if pairs := top.gain(cell.TotalCPU).Pairs; top.Outcome == DefaultGood && pairs < leastRounds {
 		top.Outcome = Inconclusive
 		top.Reason = fmt.Sprintf("only %d of %d rounds fitted into the budget: give a larger --budget", pairs, leastRounds)
+		a.Choices[0] = top
+	}
+	if idle && top.Outcome == Inconclusive {
+		top.Outcome, top.Reason = DefaultGood, nothingToSave
 		a.Choices[0] = top
 	}
 	a.Outcome, a.Reason, a.Gains = top.Outcome, top.Reason, top.Gains
