@@ -95,7 +95,8 @@ func (c *Collector) spared(live, mark float64) float64 {
 	return c.share() * (1 - (1-mark)*g/(g+live))
 }
 
-// String says what collections took; "" if unknown.
+// String says what collections took; "" if unknown. The runtime counts what its Ps do, so that where
+// threads wait for a CPU, both times exceed those of the kernel.
 func (c *Collector) String() string {
 	if c.share() == 0 {
 		return ""
@@ -104,6 +105,6 @@ func (c *Collector) String() string {
 	if c.GOGC >= 0 {
 		gogc = fmt.Sprint(c.GOGC)
 	}
-	return fmt.Sprintf("took %s, %.1f %% of the CPU time used; GOGC %s",
-		text.Duration(float64(c.CPU)), 100*c.share(), gogc)
+	return fmt.Sprintf("took %s, %.1f %% of the CPU time used, as the runtime counts it, with waiting for a CPU; "+
+		"GOGC %s", text.Duration(float64(c.CPU)), 100*c.share(), gogc)
 }
