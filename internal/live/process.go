@@ -50,8 +50,8 @@ func openProcess(pid int, c Config) (Feed, error) {
 	info, err := buildinfo.ReadFile(executable(pid))
 	switch {
 	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("watch: process %d belongs to another user: %w; run as that user or as root, or name the "+
-			"URL of its page", pid, err)
+		return nil, fmt.Errorf("watch: may not look at process %d: %w; run as its user or with CAP_SYS_PTRACE (sudo, "+
+			"--cap-add SYS_PTRACE), or name the URL of its page", pid, err)
 	case err != nil:
 		return nil, fmt.Errorf("watch: process %d (%s) is not a Go program, or has lost its build information: %w; if it "+
 			"runs one, name that process", pid, k.name, err)
