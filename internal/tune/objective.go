@@ -117,12 +117,18 @@ func figuresOf(all map[string]float64) string {
 	if _, ok := all[P99.metric(true)]; ok {
 		out = append(out, "throughput", "p99", "p99.9")
 	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if figure, ok := strings.CutPrefix(name, cell.FigurePrefix); ok && len(out) < 40 {
+	out = append(out, figuresIn(all)...)
+	return strings.Join(out[:min(len(out), 40)], ", ")
+}
+
+// figuresIn are the names of the figures that a run prints.
+func figuresIn(metrics map[string]float64) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if figure, ok := strings.CutPrefix(name, cell.FigurePrefix); ok {
 			out = append(out, figure)
 		}
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 // isServed tells a server under load from a program that ends by itself.

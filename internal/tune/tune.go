@@ -183,7 +183,7 @@ func (t *tuning) tune() error {
 		return ErrShort
 	}
 	t.warn(first)
-	t.figures = figuresBy(first)
+	t.figures = figuresIn(first.Metrics)
 	if _, err := t.Objective.cost(first); err != nil {
 		return err
 	}

@@ -2,12 +2,9 @@ package tune
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // sameWork is how many times the least that runs under today's setting allocate the most is,
@@ -132,14 +129,4 @@ func (t *tuning) refuseTimed(why string) {
 	}
 	a.Reason = why + "; tune for what it gets done: " + figures
 	a.Headline = a.Sentence()
-}
-
-// figuresBy are the names of the figures that a run prints.
-func figuresBy(rec *cell.Record) (out []string) {
-	for _, name := range slices.Sorted(maps.Keys(rec.Metrics)) {
-		if figure, ok := strings.CutPrefix(name, cell.FigurePrefix); ok {
-			out = append(out, figure)
-		}
-	}
-	return out
 }
