@@ -267,7 +267,7 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 		next, ok := t.next(e, pilots)
 		for ok {
 			rec, err := t.measure(t.with(next), t.block, "looking at "+settingText(t.with(next)))
-			if rec != nil && rec.Err != nil && infeasible(rec.Err) {
+			if infeasible(rec) {
 				t.drop(next, err)
 				e.picks = t.pick(e.model, e.all)
 				next, ok = t.next(e, pilots)

@@ -86,7 +86,7 @@ func (t *tuning) tryPods(budget float64) error {
 			}
 			rec, err := t.measure(arm, t.block, fmt.Sprintf("pod %s with %s", arm.Pod, settingText(arm)))
 			switch {
-			case rec != nil && rec.Err != nil && infeasible(rec.Err):
+			case infeasible(rec):
 				failures[i] = rec.Err
 			case err != nil:
 				return err

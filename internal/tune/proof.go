@@ -74,7 +74,7 @@ func (t *tuning) rounds(arms []cell.Config, n int) ([][]*cell.Record, error) {
 				return out, nil
 			}
 			rec, err := t.measure(arms[i], t.block, "proving "+settingText(arms[i]))
-			if rec != nil && rec.Err != nil && infeasible(rec.Err) && i > 0 {
+			if infeasible(rec) && i > 0 {
 				t.drop(arms[i].GC, err)
 				continue
 			}

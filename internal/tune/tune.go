@@ -215,9 +215,8 @@ func (t *tuning) races() bool { return !t.Objective.modelled(isServed(t.Base)) |
 func (t *tuning) raced(e explored) ([]pick, error) {
 	left := int((t.Budget.Seconds()-t.spent)/t.mean()) - 2*max(t.Pairs, leastRounds)
 	if left < 2*raceRounds {
-		t.outcome("no model predicts this objective, and the budget leaves too few runs to race settings: give a larger " +
-			"--budget")
-		t.answer.Outcome = Inconclusive
+		t.answer.Outcome, t.answer.Reason = Inconclusive, "no model predicts this objective, and the budget leaves too few "+
+			"runs to race settings: give a larger --budget"
 		return nil, nil
 	}
 	t.planned = t.answer.Runs + min(left, raceRuns) + 2*max(t.Pairs, leastRounds)
@@ -269,8 +268,10 @@ const (
 	stderrMetric = "/program/stderr:bytes"
 )
 
-// infeasible reports whether the setting, not the program, is at fault.
-func infeasible(f *cell.Failure) bool { return f.Kind == cell.FailMemory || f.Kind == cell.FailTimeout }
+// infeasible reports whether a run failed for which the setting, not the program, is at fault.
+func infeasible(rec *cell.Record) bool {
+	return rec != nil && rec.Err != nil && (rec.Err.Kind == cell.FailMemory || rec.Err.Kind == cell.FailTimeout)
+}
 
 // overheadSeconds is what starting and recording a run takes.
 const overheadSeconds = 0.15
