@@ -84,7 +84,8 @@ func New(cfg Config) *Handler {
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.restore("closed")
+	h.restore("closed")
+	return nil
 }
 
 // ServeHTTP answers GET, POST and DELETE with a State, and refuses with a
@@ -102,7 +103,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = h.post(w, r)
 	case http.MethodDelete:
 		h.mu.Lock()
-		err = h.restore("asked to")
+		h.restore("asked to")
 		h.mu.Unlock()
 	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
@@ -186,9 +187,7 @@ func (h *Handler) set(mode gcctl.Mode, limit int64) error {
 		return nil
 	}
 	before, was, until := h.held, h.limit, h.until
-	if err := h.restore("set again"); err != nil {
-		return err
-	}
+	h.restore("set again")
 	err := h.start(mode, limit)
 	if err != nil && before != nil && h.start(before.Mode(), was) == nil {
 		h.hold(time.Until(until))
@@ -224,13 +223,12 @@ func (h *Handler) expire() {
 }
 
 // restore ends what is held, if anything is. h.mu is held.
-func (h *Handler) restore(why string) error {
+func (h *Handler) restore(why string) {
 	if h.held == nil {
-		return nil
+		return
 	}
-	err := h.held.Close()
+	h.held.Close()
 	h.held, h.until = nil, time.Time{}
 	h.timer.Stop()
 	h.cfg.Logger.Info("gcctlhttp: restored", "why", why)
-	return err
 }
