@@ -86,8 +86,7 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 	for _, s := range rest[:min(accountOthers, len(rest))] {
 		printSite(b, &s)
 	}
-	fmt.Fprintf(b, "\nno line of these packages on the stack: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n",
-		100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)
+	fmt.Fprintf(b, "\nno line of these packages on the stack: %s\n", e.Outside)
 	if e.Total.CPU > 0 {
 		fmt.Fprintf(b, "the collector: %.1f %% of CPU\n", 100*float64(e.Total.GC)/float64(e.Total.CPU))
 	}

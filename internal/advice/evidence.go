@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -21,9 +22,16 @@ type Shares struct {
 	CPU     float64 `json:"cpu"`
 }
 
-// String is the shares in percent.
+// String is the shares in percent, without those of a kind of profile that has none of it, or was not taken.
 func (s Shares) String() string {
-	return fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU", 100*s.Bytes, 100*s.Objects, 100*s.CPU)
+	var parts []string
+	if s.Bytes > 0 || s.Objects > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects", 100*s.Bytes, 100*s.Objects))
+	}
+	if s.CPU > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f %% of CPU", 100*s.CPU))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "no sample")
 }
 
 // weight is what findings and lines are sorted by: allocations, and CPU time
@@ -191,8 +199,7 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 	}
 	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Before: j.before, Notes: j.notes}
 	if s := j.before.of(all); max(s.Bytes, s.Objects) >= 0.01 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects and %.1f %% of CPU are of what "+
-			"benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
+		e.Notes = append(e.Notes, s.String()+" are of what benchmarks do outside the loops that they time, and left out")
 	}
 	noted := len(j.notes)
 	e.Account = j.account(ctx, c, units, base, findings)
