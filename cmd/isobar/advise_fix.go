@@ -98,7 +98,7 @@ func (o *proofOptions) check() error {
 // them as findings do.
 func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 	c advice.Config) (*advice.Result, []advice.Finding, error) {
-	v, err := verify(ctx, o, c, nil, o.patches...)
+	v, err := advice.Verify(ctx, c, nil, o.patches...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,15 +107,6 @@ func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 		r.Findings = append(r.Findings, f.Finding)
 	}
 	return r, r.Findings, cmp.Or(o.keepPatch(v), a.keepPage(o, c, r, r.Findings))
-}
-
-// verify proves fixes of findings, or patches.
-func verify(ctx context.Context, o *proofOptions, c advice.Config, shown []advice.Finding,
-	patches ...string) (*advice.Verification, error) {
-	return advice.Verify(ctx, advice.VerifyConfig{
-		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime,
-		Limit: c.Limit, Profiles: c.Profiles, Progress: c.Measure.Progress,
-	}, shown, patches...)
 }
 
 // keepPatch writes the patch to the file that was asked for.
@@ -129,14 +120,14 @@ func (o *proofOptions) keepPatch(v *advice.Verification) error {
 // profiled runs the benchmarks under profiles where --bench asks for it. The
 // function it returns removes the profiles.
 func profiled(ctx context.Context, c *advice.Config) (forget func(), err error) {
-	if c.Measure.Bench == "" {
+	if c.Bench == "" {
 		return func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "isobar-profiles-")
 	if err != nil {
 		return nil, err
 	}
-	names, leftOut, err := advice.Profile(ctx, *c, c.Measure.Bench, dir, c.Measure.Progress)
+	names, leftOut, err := advice.Profile(ctx, *c, c.Bench, dir, c.Progress)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -180,7 +171,7 @@ func repair(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Res
 	}
 	r.Verification = &advice.Verification{Patch: all, Text: all.String()}
 	if o.verify {
-		if r.Verification, err = verify(ctx, o, c, shown); err != nil {
+		if r.Verification, err = advice.Verify(ctx, c, shown); err != nil {
 			return err
 		}
 	}

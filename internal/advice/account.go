@@ -356,7 +356,7 @@ func (c *cause) compare(d *cause) int {
 
 // account explains what was charged, the heaviest first.
 func (j *joiner) account(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *Account {
-	x := newExplainer(ctx, c, units, base, findings)
+	x := newExplainer(c, units, base, findings)
 	var note string
 	if x.measured, note = measure(ctx, c, j, units); note != "" {
 		j.notes = append(j.notes, note)
@@ -396,7 +396,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File),
 			cmp.Compare(p.Line, q.Line), cmp.Compare(p.Callee, q.Callee), cmp.Compare(p.What, q.What))
 	})
-	if err := x.flows(a.Sites); err != nil {
+	if err := x.flows(ctx, a.Sites); err != nil {
 		j.notes = append(j.notes, "why memory is on the heap is not all known: "+err.Error())
 	}
 	return a

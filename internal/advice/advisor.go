@@ -21,18 +21,26 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Config says what to analyze.
+// Config says what to analyze, and what may be run to do so.
 type Config struct {
 	Dir      string // where patterns are looked up; empty for the working directory
 	Patterns []string
 	Checks   []*check.Check
-	Profiles []string  // pprof files, or URLs of running programs, whose samples are joined to the findings
-	LeftOut  []string  // what they lack, and why
-	Env      []string  // for the go command, beyond that of this process
-	Measure  Measuring // of lifetimes
-	Limit              // of what it starts
-	Try      bool      // the fixes, with the benchmarks that are measured
-	Cache    string    // directory that keeps what was found in a package until it changes; empty for none
+	Profiles []string // pprof files, or URLs of running programs, whose samples are joined to the findings
+	LeftOut  []string // what they lack, and why
+	Env      []string // for the go command, beyond that of this process
+	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
+	Limit             // of what it starts
+	Progress func(string)
+
+	// The benchmarks that Run measures lifetimes with, as of go test; empty where it measures none. Only they judge
+	// fixes; empty for all.
+	Bench string
+	Try   bool // Run tries the fixes with these benchmarks
+
+	Race      bool   // Verify runs the tests under the race detector
+	Blocks    int    // interleaved repetitions of both sides of a fix
+	BenchTime string // of one repetition, as of go test
 
 	overlay overlay    // files that stand for those of the packages
 	life    *lifetimes // of an earlier run on the same packages; nil for new ones

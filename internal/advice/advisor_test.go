@@ -58,7 +58,7 @@ func TestTextsAreReadOnce(t *testing.T) {
 // TestRunningProgramsAreNotAskedAgain: --verify asks profiles which benchmarks run a line;
 // those of a running program have none, and the program may be gone.
 func TestRunningProgramsAreNotAskedAgain(t *testing.T) {
-	v := &verifier{VerifyConfig: VerifyConfig{Profiles: []string{"http://127.0.0.1:1/debug/pprof/"}}}
+	v := &verifier{Config: Config{Profiles: []string{"http://127.0.0.1:1/debug/pprof/"}}}
 	if err := v.sampled(t.Context(), nil, nil); err != nil {
 		t.Error(err)
 	}

@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"context"
 	"fmt"
 	"go/ast"
 	"go/printer"
@@ -21,23 +20,17 @@ import (
 
 // An explainer finds the code that allocated, and what becomes of it.
 type explainer struct {
-	ctx      context.Context
-	dir      string
+	Config
 	base     string
 	units    map[string]*unit // by the absolute name of a file
-	life     *lifetimes
-	checks   []*check.Check // that findings may be of
 	findings map[place][]*Finding
 	src      texts
 	measured sightings
-	try      bool     // what is proposed is tried
 	apart    []string // files that are compiled under other names
-	Limit
 }
 
-func newExplainer(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *explainer {
-	x := &explainer{ctx: ctx, dir: c.Dir, base: base, units: map[string]*unit{}, life: c.life, try: c.Try, Limit: c.Limit,
-		checks: c.Checks, findings: map[place][]*Finding{}, src: texts{}}
+func newExplainer(c Config, units []*unit, base string, findings []Finding) *explainer {
+	x := &explainer{Config: c, base: base, units: map[string]*unit{}, findings: map[place][]*Finding{}, src: texts{}}
 	if x.life == nil {
 		x.life = newLifetimes(newCache(c), units)
 	}

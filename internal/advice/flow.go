@@ -2,6 +2,7 @@ package advice
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -30,8 +31,9 @@ func spotOf(at token.Position) spot { return spot{place{below(at.Filename), at.L
 
 // escapes compiles packages by a command of go, with files that stand for others. Lang are flags of the compiler, args
 // those of the command with the packages; back says where the code has what is elsewhere in what is compiled.
-func (x *explainer) escapes(files overlay, back func(spot) int, lang, verb string, args ...string) (escapes, error) {
-	dir, err := compiled(x.ctx, x.dir, lang, files.apart(x.apart), verb, args...)
+func (x *explainer) escapes(ctx context.Context, files overlay, back func(spot) int, lang, verb string,
+	args ...string) (escapes, error) {
+	dir, err := compiled(ctx, x.Dir, lang, files.apart(x.apart), verb, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +60,8 @@ func (x *explainer) escapes(files overlay, back func(spot) int, lang, verb strin
 // built is what the compiler says of packages that hold sites. It writes what it says of a file under the last part of
 // its name alone, and so loses one of two files that are called alike, of the package and of what is inlined: files of
 // sites of which it says nothing are compiled again under other names.
-func (x *explainer) built(sites []Explained, pkgs []string) (escapes, error) {
-	said, err := x.escapes(nil, nil, "", "build", pkgs...)
+func (x *explainer) built(ctx context.Context, sites []Explained, pkgs []string) (escapes, error) {
+	said, err := x.escapes(ctx, nil, nil, "", "build", pkgs...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func (x *explainer) built(sites []Explained, pkgs []string) (escapes, error) {
 	if len(x.apart) == 0 {
 		return said, nil
 	}
-	if again, err := x.escapes(nil, nil, "", "build", pkgs...); err == nil {
+	if again, err := x.escapes(ctx, nil, nil, "", "build", pkgs...); err == nil {
 		return again, nil
 	}
 	x.apart = nil
@@ -88,7 +90,7 @@ func (x *explainer) built(sites []Explained, pkgs []string) (escapes, error) {
 // heaviest ones again. What does not build stays without, and that of which the compiler says different things: of
 // several expressions that are spelled alike, or of several functions that the code is inlined into and that make much
 // of it. The compiler names one way to the heap of each; without it, it names the next.
-func (x *explainer) flows(sites []Explained) error {
+func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 	const most, proofs, long = 100, 40, 30 * time.Second // sites; compilations, and how long they take
 	sites = sites[:min(most, len(sites))]
 	var pkgs []string
@@ -102,17 +104,14 @@ func (x *explainer) flows(sites []Explained) error {
 	if len(pkgs) == 0 {
 		return nil
 	}
-	within, cancel := x.within(x.ctx, 1)
+	within, cancel := x.within(ctx, 1)
 	defer cancel()
-	whole := x.ctx
-	x.ctx = within
-	defer func() { x.ctx = whole }()
-	said, err := x.built(sites, pkgs)
+	said, err := x.built(within, sites, pkgs)
 	if err != nil {
-		return x.ended(whole, within.Err(), "the packages were compiled again")
+		return x.ended(ctx, within.Err(), "the packages were compiled again")
 	}
-	tested := x.tested(sites, said)
-	p := &prover{x: x, said: map[string]escapes{}, left: proofs, by: time.Now().Add(long)}
+	tested := x.tested(within, sites, said)
+	p := &prover{x: x, ctx: within, said: map[string]escapes{}, left: proofs, by: time.Now().Add(long)}
 	for i := range sites {
 		e := &sites[i]
 		if len(e.spots) == 0 {
@@ -152,7 +151,7 @@ func (x *explainer) flows(sites []Explained) error {
 			e.Flow += "; it is inlined into " + into + ", which decides there"
 		}
 	}
-	return x.ended(whole, within.Err(), "each way was proven")
+	return x.ended(ctx, within.Err(), "each way was proven")
 }
 
 // intoBenchmark names a benchmark that a part of the memory is made in, as its function is inlined there: tests are not
@@ -182,7 +181,7 @@ func (e *Explained) intoBenchmark() (name string) {
 func (e *Explained) instance(said escapes) bool { return e.generic && len(e.about(said)) == 0 }
 
 // tested is what the compiler says of instances that only tests have.
-func (x *explainer) tested(sites []Explained, said escapes) escapes {
+func (x *explainer) tested(ctx context.Context, sites []Explained, said escapes) escapes {
 	args := []string{"-c", "-vet=off"}
 	for _, e := range sites {
 		u := x.units[absolute(x.base, e.File)]
@@ -193,7 +192,7 @@ func (x *explainer) tested(sites []Explained, said escapes) escapes {
 	if len(args) == 2 {
 		return nil
 	}
-	tested, _ := x.escapes(nil, nil, "", "test", args...) // without it, nothing is said
+	tested, _ := x.escapes(ctx, nil, nil, "", "test", args...) // without it, nothing is said
 	return tested
 }
 
@@ -318,7 +317,7 @@ func (x *explainer) flow(e *Explained, ways []way, proven bool) {
 	case len(ways) > 1:
 		e.Flow += "; each by itself"
 	}
-	if proven && (e.Verdict == Look || e.Fix && x.try) { // which may save nothing
+	if proven && (e.Verdict == Look || e.Fix && x.Try) { // which may save nothing
 		e.Decides = strings.Join(slices.Compact(places), ", ")
 	}
 }

@@ -116,7 +116,7 @@ func locate(x *explainer, p *life.Package, e *Explained) {
 // toolchain has it, and none where it says different things.
 func TestFlows(t *testing.T) {
 	x, p := explainerOf(t, flowing)
-	x.dir = x.base
+	x.Dir = x.base
 	line := func(comment string) int {
 		before, _, ok := strings.Cut(flowing, "// "+comment)
 		if !ok {
@@ -162,7 +162,7 @@ func TestFlows(t *testing.T) {
 		}
 		sites = append(sites, e)
 	}
-	x.flows(sites)
+	x.flows(t.Context(), sites)
 	for i, w := range wants {
 		e, decides := sites[i], ""
 		if w.decides != "" && w.decides != w.at {
@@ -244,8 +244,8 @@ func Sum(a, b int) any { return -(a + b) }
 // TestSpotsAreThoseOfTheCompiler: the compiler says one thing of each expression.
 func TestSpotsAreThoseOfTheCompiler(t *testing.T) {
 	x, p := explainerOf(t, spotted)
-	x.dir = x.base
-	said, err := x.escapes(nil, nil, "", "build", ".")
+	x.Dir = x.base
+	said, err := x.escapes(t.Context(), nil, nil, "", "build", ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +397,7 @@ func TestBenchmarksGiveWhatGrows(t *testing.T) {
 // TestCopiesAreNamed: where the copies of what is inlined go to the heap by different ways, none decides.
 func TestCopiesAreNamed(t *testing.T) {
 	x, p := explainerOf(t, flowing)
-	x.dir = x.base
+	x.Dir = x.base
 	file := p.Fset.Position(p.Files[0].Package).Filename
 	line := func(comment string) int {
 		before, _, _ := strings.Cut(flowing, "// "+comment+"\n")
@@ -411,7 +411,7 @@ func TestCopiesAreNamed(t *testing.T) {
 	sites := []Explained{{File: filepath.Base(file), Line: line("small"), What: "p{…}", Verdict: Look, inlined: true,
 		cause: c}}
 	locate(x, p, &sites[0])
-	x.flows(sites)
+	x.flows(t.Context(), sites)
 	for _, want := range []string{"all[1] = v", "all[2] =", "there may be other ways"} {
 		if !strings.Contains(sites[0].Flow, want) || sites[0].Decides != "" {
 			t.Errorf("%q, decided at %q; want %s, and no place", sites[0].Flow, sites[0].Decides, want)
@@ -422,7 +422,7 @@ func TestCopiesAreNamed(t *testing.T) {
 // TestBenchmarksDecideOfWhatTheyInline: tests are not compiled again, so that nothing is proven of a copy there.
 func TestBenchmarksDecideOfWhatTheyInline(t *testing.T) {
 	x, p := explainerOf(t, flowing)
-	x.dir = x.base
+	x.Dir = x.base
 	before, _, _ := strings.Cut(flowing, "// small\n")
 	file := p.Fset.Position(p.Files[0].Package).Filename
 	const here = "; it is inlined into m.BenchmarkSmall, which decides there"
@@ -436,7 +436,7 @@ func TestBenchmarksDecideOfWhatTheyInline(t *testing.T) {
 				site: site{Totals: Totals{Bytes: 100}}}}}}
 		locate(x, p, &e)
 		sites := []Explained{e}
-		x.flows(sites)
+		x.flows(t.Context(), sites)
 		if got := sites[0].Flow; !strings.Contains(got, "return") || strings.HasSuffix(got, here) != tt.want {
 			t.Errorf("inlined %v, from %s: %q", tt.inlined, tt.beyond, got)
 		}
@@ -447,7 +447,7 @@ func TestBenchmarksDecideOfWhatTheyInline(t *testing.T) {
 func TestInstancesOfTests(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\ntype list[T any] struct{ of []T }\n\n//go:noinline\n"+
 		"func (l *list[T]) copied() *list[T] {\n\tother := *l\n\treturn &other\n}\n")
-	x.dir = x.base
+	x.Dir = x.base
 	file := p.Fset.Position(p.Files[0].Package).Filename
 	test := "package m\n\nimport \"testing\"\n\nfunc TestCopied(t *testing.T) {\n" +
 		"\tnew(list[int]).copied()\n\tnew(list[string]).copied()\n}\n"
@@ -456,7 +456,7 @@ func TestInstancesOfTests(t *testing.T) {
 	}
 	sites := []Explained{{File: filepath.Base(file), Line: 7, What: "other", Verdict: Look, cause: &cause{}}}
 	locate(x, p, &sites[0])
-	if err := x.flows(sites); err != nil {
+	if err := x.flows(t.Context(), sites); err != nil {
 		t.Fatal(err)
 	}
 	if want := "return &other (return), line 8; there may be other ways"; sites[0].Flow != want || sites[0].Decides != "" {

@@ -92,7 +92,7 @@ func TestBudget(t *testing.T) {
 		t.Skip("it builds, and waits for the end of a budget")
 	}
 	c := Config{Dir: tree(t, hanging), Patterns: []string{"."}, Try: true,
-		Measure: Measuring{Bench: ".", Progress: func(string) {}}}
+		Bench: ".", Progress: func(string) {}}
 	given(t, &c, 12*time.Second)
 	var err error
 	if c.Profiles, c.LeftOut, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {

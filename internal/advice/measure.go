@@ -24,15 +24,6 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
-// A Measuring says how lifetimes are measured: the benchmarks run again, with hooks in
-// the functions that lead to what they allocate. As a call that is sampled returns, the
-// heap of the process tells which of the objects that it made are still in use, and who
-// holds them.
-type Measuring struct {
-	Bench    string // the benchmarks; "" where nothing is measured
-	Progress func(string)
-}
-
 //go:embed assets/measured.go.txt
 var hookSource string
 
@@ -46,27 +37,31 @@ const (
 	memoryLimit    = "GOMEMLIMIT=64MiB" // for a process whose heap is read again and again; each collection empties pools
 )
 
-// A measurer measures for one account.
+// A measurer measures lifetimes for one account: the benchmarks run again, with hooks in
+// the functions that lead to what they allocate. As a call that is sampled returns, the
+// heap of the process tells which of the objects that it made are still in use, and who
+// holds them.
 type measurer struct {
-	Measuring
+	Config
 	j      *joiner
 	in     instrumenter
 	tmp    string
 	result sightings
-	within time.Duration // for a benchmark without parts
-	late   []string      // benchmarks that had not ended in their time, and that
+	late   []string // benchmarks that had not ended in their time, and that
+
+	perBenchmark time.Duration // for one without parts
 }
 
 // measure returns what was seen; nil, and why, where nothing could be.
 func measure(ctx context.Context, c Config, j *joiner, units []*unit) (sightings, string) {
-	if c.Measure.Bench == "" {
+	if c.Bench == "" {
 		return nil, ""
 	}
-	m := &measurer{Measuring: c.Measure, j: j, result: sightings{}, within: measuredWithin}
+	m := &measurer{Config: c, j: j, result: sightings{}, perBenchmark: measuredWithin}
 	const compiling = 6 // of the budget, to tell why what is measured is on the heap
 	within, cancel := c.keeping(compiling).within(ctx, 4)
 	defer cancel()
-	err := m.all(within, c, units)
+	err := m.all(within, units)
 	return m.result, m.why(c.ended(ctx, err, "all benchmarks ran"))
 }
 
@@ -85,8 +80,8 @@ func (m *measurer) why(err error) string {
 	return "not all lifetimes were measured: " + strings.Join(why, "; ")
 }
 
-func (m *measurer) all(ctx context.Context, c Config, units []*unit) (err error) {
-	mod, err := goEnv(ctx, c.Dir)
+func (m *measurer) all(ctx context.Context, units []*unit) (err error) {
+	mod, err := goEnv(ctx, m.Dir)
 	if err != nil {
 		return err
 	}
@@ -99,7 +94,7 @@ func (m *measurer) all(ctx context.Context, c Config, units []*unit) (err error)
 	if err != nil || len(over) == 0 {
 		return err
 	}
-	pkgs, err := command{mod.dir, c.Env}.benchPackages(ctx, c.Patterns)
+	pkgs, err := command{mod.dir, m.Env}.benchPackages(ctx, m.Patterns)
 	if err != nil {
 		return err
 	}
@@ -214,7 +209,7 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 	for _, name := range names {
 		m.Progress("how long what " + name + " of " + p.ImportPath + " makes lives")
 		subs := m.parts(ctx, binary, p, name)
-		limit := m.within + time.Duration(len(subs)-1)*measuredPart
+		limit := m.perBenchmark + time.Duration(len(subs)-1)*measuredPart
 		within, cancel := context.WithTimeout(ctx, limit)
 		for _, sub := range subs {
 			if within.Err() != nil {
@@ -240,7 +235,7 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 // calls that are sampled are the first ones of a process. One alone is "", for all.
 func (m *measurer) parts(ctx context.Context, binary string, p *testPackage, name string) []string {
 	const most = 16
-	within, cancel := context.WithTimeout(ctx, m.within)
+	within, cancel := context.WithTimeout(ctx, m.perBenchmark)
 	defer cancel()
 	out, _ := command{dir: p.Dir}.run(within, binary, judge{p, name, ""}.flags("1x")...)
 	var subs []string

@@ -57,7 +57,7 @@ func TestMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Budget = 20 * time.Minute
-	c.Measure = Measuring{Bench: ".", Progress: say}
+	c.Bench, c.Progress = ".", say
 	r, err := Run(ctx, c)
 	if err != nil {
 		t.Fatal(err)
@@ -138,8 +138,8 @@ func BenchmarkNext(*testing.B) {}
 		t.Fatal(err)
 	}
 	told := ""
-	m := &measurer{Measuring: Measuring{Progress: func(s string) { told += s + "\n" }}, tmp: t.TempDir(),
-		result: sightings{}, within: 2 * time.Second}
+	m := &measurer{Config: Config{Progress: func(s string) { told += s + "\n" }}, tmp: t.TempDir(),
+		result: sightings{}, perBenchmark: 2 * time.Second}
 	err = m.measurePackage(t.Context(), overlay{}, &mod, pkgs[0], []string{"BenchmarkForever", "BenchmarkNext"})
 	if err != nil || !slices.Contains(m.late, "2s of BenchmarkForever") || !strings.Contains(told, "BenchmarkNext") {
 		t.Errorf("%v; late are %q; it told %q", err, m.late, told)

@@ -56,7 +56,7 @@ func (k *subject) mender() *mender {
 // silences it.
 func (m *mender) wanted() bool {
 	named := func(c *check.Check) bool { return c.Name == m.check() }
-	return (len(m.x.checks) == 0 || slices.ContainsFunc(m.x.checks, named)) &&
+	return (len(m.x.Checks) == 0 || slices.ContainsFunc(m.x.Checks, named)) &&
 		!check.Ignored(m.p.Fset, m.file, m.p.Fset.Position(m.s.Pos()).Line, m.check())
 }
 

@@ -316,7 +316,7 @@ func TestMendedFixesHold(t *testing.T) {
 			fixes = append(fixes, f)
 		}
 	}
-	v, err := Verify(t.Context(), VerifyConfig{Dir: dir, Patterns: c.Patterns, Bench: ".", Blocks: 4, BenchTime: "20x",
+	v, err := Verify(t.Context(), Config{Dir: dir, Patterns: c.Patterns, Bench: ".", Blocks: 4, BenchTime: "20x",
 		Limit: Limit{Budget: 20 * time.Minute}, Profiles: c.Profiles, Progress: func(string) {}}, fixes)
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func TestFixesAreOfTheirExpression(t *testing.T) {
 	for i := range r.Findings {
 		r.Findings[i].Fix = true
 	}
-	x.findings = newExplainer(t.Context(), Config{}, nil, x.base, r.Findings).findings
+	x.findings = newExplainer(Config{}, nil, x.base, r.Findings).findings
 	judged := map[string]bool{}
 	for _, s := range p.Sites() {
 		c := &cause{function: "m." + s.Func.Name(), at: place{p.Fset.Position(s.Pos()).Filename, s.From},

@@ -102,14 +102,14 @@ func TestD(t *testing.T) {
 
 // verdicts verifies the fixes of the module and returns what came of them, by
 // function.
-func verdicts(t *testing.T, dir string, change func(*VerifyConfig)) map[string]Verified {
+func verdicts(t *testing.T, dir string, change func(*Config)) map[string]Verified {
 	t.Helper()
 	c := Config{Dir: dir, Checks: []*check.Check{regexpcompile.Check, sprintf.Check}}
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	vc := VerifyConfig{Dir: dir, Blocks: 4, BenchTime: "2ms", Progress: func(string) {}}
+	vc := Config{Dir: dir, Blocks: 4, BenchTime: "2ms", Progress: func(string) {}}
 	change(&vc)
 	v, err := Verify(t.Context(), vc, r.Findings)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestVerifyTests(t *testing.T) {
 	dir := tree(t, judged)
 	t.Setenv("FLAKY", dir+"/flaky")
 	var said []string
-	got := verdicts(t, dir, func(c *VerifyConfig) { c.Progress = func(s string) { said = append(said, s) } })
+	got := verdicts(t, dir, func(c *Config) { c.Progress = func(s string) { said = append(said, s) } })
 	for name, want := range map[string]struct{ outcome, reason string }{
 		"Kept": {Kept, "left out, as they fail or are flaky without it: example.org/m.TestFails/part, " +
 			"example.org/m.TestFlaky"},
@@ -161,7 +161,7 @@ func TestVerifyBudget(t *testing.T) {
 	}
 	dir := tree(t, judged)
 	t.Setenv("FLAKY", dir+"/flaky")
-	budget := func(c *VerifyConfig) {
+	budget := func(c *Config) {
 		c.Budget = time.Millisecond
 		c.Progress = func(step string) {
 			if strings.HasSuffix(step, " reaches") || strings.HasSuffix(step, " runs") {
@@ -195,7 +195,7 @@ func TestVerifyStable(t *testing.T) {
 	const repetitions = 10
 	counts := map[string]map[string]int{}
 	for range repetitions {
-		for name, v := range verdicts(t, dir, func(*VerifyConfig) {}) {
+		for name, v := range verdicts(t, dir, func(*Config) {}) {
 			if counts[name] == nil {
 				counts[name] = map[string]int{}
 			}

@@ -70,8 +70,8 @@ func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verif
 	if len(findings) == 0 {
 		return tried, nil
 	}
-	v, err := newVerifier(ctx, VerifyConfig{Dir: c.Dir, Patterns: c.Patterns, Bench: c.Measure.Bench,
-		Blocks: fewestBlocks, BenchTime: trialTime, Limit: c.Limit, Profiles: c.Profiles, Progress: c.Measure.Progress})
+	c.Race, c.Blocks, c.BenchTime = false, fewestBlocks, trialTime
+	v, err := newVerifier(ctx, c)
 	if err != nil {
 		return nil, err
 	}

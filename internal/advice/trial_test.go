@@ -265,11 +265,12 @@ func TestRemediesAreTried(t *testing.T) {
 		}
 	}
 	c.Budget = 16 * time.Minute
-	c.Try, c.Measure = true, Measuring{Bench: ".", Progress: func(step string) {
+	c.Try, c.Bench = true, "."
+	c.Progress = func(step string) {
 		if strings.HasPrefix(step, "trying fix") {
 			said++
 		}
-	}}
+	}
 	by := verdicts()
 	if s := by["All"]; s.Verdict != Remedy || len(s.Tried) == 0 || !strings.Contains(s.Remedy, " -> 1 allocs/op") ||
 		!strings.HasSuffix(s.Remedy, " in BenchmarkAll") {

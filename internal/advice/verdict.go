@@ -78,7 +78,7 @@ func (k *subject) change(name, text string, args ...any) {
 
 // propose sets a remedy of which only a trial can tell whether it saves: it is said of what was tried.
 func (k *subject) propose(how func(*mender) bool, name, text string, args ...any) {
-	if k.x.try {
+	if k.x.Try {
 		k.guess, k.how, k.e.unsure = true, how, true
 		k.change(name, text, args...)
 	}

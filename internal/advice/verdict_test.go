@@ -209,7 +209,7 @@ func explainerOf(t *testing.T, source string) (*explainer, *life.Package) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := newExplainer(t.Context(), Config{}, units, dir, nil)
+	x := newExplainer(Config{}, units, dir, nil)
 	return x, x.life.of(units[0].Package)
 }
 

@@ -14,19 +14,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// VerifyConfig says how to prove fixes.
-type VerifyConfig struct {
-	Dir       string // as in Config
-	Patterns  []string
-	Bench     string   // which benchmarks may judge, as of go test; empty for all
-	Race      bool     // run the tests under the race detector
-	Blocks    int      // interleaved repetitions of both sides
-	BenchTime string   // of one repetition, as of go test
-	Profiles  []string // of benchmarks: they say which of them run a line
-	Limit              // begin nothing after it, and stop what runs then
-	Progress  func(string)
-}
-
 // What becomes of a fix.
 const (
 	Kept     = "kept"     // its tests pass and its benchmarks allocate less
@@ -69,7 +56,7 @@ func (v *Verified) best() *Figure {
 // A verifier tries remedies one after another. Those that were kept stay laid over the
 // module, so that each is judged beside them.
 type verifier struct {
-	VerifyConfig
+	Config
 	command    // runs in the directory that was asked for, with what was kept
 	at         *module
 	top        *regexp.Regexp // which benchmarks may judge,
@@ -89,7 +76,7 @@ type verifier struct {
 // package, and let the benchmarks that run it allocate less. The module is only read. The
 // patches are files, relative to the repository or to the directory of c; they leave tests
 // as they are.
-func Verify(ctx context.Context, c VerifyConfig, findings []Finding, patches ...string) (*Verification, error) {
+func Verify(ctx context.Context, c Config, findings []Finding, patches ...string) (*Verification, error) {
 	v, err := newVerifier(ctx, c)
 	if err != nil {
 		return nil, err
@@ -112,7 +99,7 @@ func Verify(ctx context.Context, c VerifyConfig, findings []Finding, patches ...
 	return v.verify(ctx, all)
 }
 
-func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
+func newVerifier(ctx context.Context, c Config) (*verifier, error) {
 	patch, err := newPatch(ctx, c.Dir)
 	if err != nil {
 		return nil, err
@@ -127,7 +114,7 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 		return nil, fmt.Errorf("advise: bench: %w; want a regular expression", err)
 	}
 	v := &verifier{
-		VerifyConfig: c, command: command{at.dir, []string{"PWD=" + at.dir}}, at: &at, patch: patch,
+		Config: c, command: command{at.dir, []string{"PWD=" + at.dir}}, at: &at, patch: patch,
 		top: matches, sub: c.Bench[len(top):],
 		timings: newTimings(), built: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{},
 	}

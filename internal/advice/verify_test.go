@@ -260,7 +260,7 @@ func TestLay(t *testing.T) {
 	})
 	for sub, name := range map[string]string{"one": "one.go", "work/a": "a.go"} {
 		at := filepath.Join(dir, sub)
-		v, err := newVerifier(t.Context(), VerifyConfig{Dir: at})
+		v, err := newVerifier(t.Context(), Config{Dir: at})
 		if err != nil {
 			t.Fatalf("%s: %v", sub, err)
 		}
@@ -295,12 +295,12 @@ func TestLay(t *testing.T) {
 			t.Errorf("%s: %s is still there", sub, v.tmp)
 		}
 	}
-	if _, err := newVerifier(t.Context(), VerifyConfig{Dir: filepath.Join(dir, "out", "..")}); err == nil || !strings.Contains(err.Error(), "no module here") {
+	if _, err := newVerifier(t.Context(), Config{Dir: filepath.Join(dir, "out", "..")}); err == nil || !strings.Contains(err.Error(), "no module here") {
 		t.Errorf("no module: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := newVerifier(ctx, VerifyConfig{Dir: filepath.Join(dir, "one")}); err == nil {
+	if _, err := newVerifier(ctx, Config{Dir: filepath.Join(dir, "one")}); err == nil {
 		t.Error("a cancelled verification has no error")
 	}
 }

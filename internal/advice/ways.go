@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"context"
 	"fmt"
 	"go/version"
 	"os"
@@ -32,6 +33,7 @@ func ` + hide + `[T any](v T) T {
 // A prover compiles packages without some of the ways to the heap, to see what goes there all the same.
 type prover struct {
 	x    *explainer
+	ctx  context.Context
 	said map[string]escapes // by the ways left out; nil for what does not build
 	left int                // how many more it compiles
 	by   time.Time          // when it stops, at the latest
@@ -113,7 +115,7 @@ func (p *prover) compile(ways []way) escapes {
 		}
 		pkgs = append(pkgs, u.PkgPath)
 	}
-	said, err := p.x.escapes(files, func(at spot) int {
+	said, err := p.x.escapes(p.ctx, files, func(at spot) int {
 		if back := backs[at.file]; back != nil {
 			return back(at)
 		}

@@ -111,7 +111,7 @@ func TestWays(t *testing.T) {
 	for _, version := range []string{"1.25", "1.17"} {
 		t.Run(version, func(t *testing.T) {
 			x, p := explainerOf(t, manyWays)
-			x.dir = x.base
+			x.Dir = x.base
 			mod := filepath.Join(x.base, "go.mod")
 			if err := os.WriteFile(mod, []byte("module example.org/m\n\ngo "+version+"\n"), 0o600); err != nil {
 				t.Fatal(err)
@@ -144,7 +144,7 @@ func TestWays(t *testing.T) {
 				locate(x, p, &e)
 				sites = append(sites, e)
 			}
-			x.flows(sites)
+			x.flows(t.Context(), sites)
 			for i, w := range wants {
 				var decides []string
 				for _, at := range strings.Fields(w.decides) {
@@ -176,12 +176,12 @@ func TestFilesCalledAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := newExplainer(t.Context(), Config{Dir: dir}, units, dir, nil)
+	x := newExplainer(Config{Dir: dir}, units, dir, nil)
 	file := filepath.Join(dir, "value.go")
 	e := Explained{File: "value.go", Line: 6, What: "n", Kind: life.Box.String(), Verdict: Look}
 	locate(x, x.life.of(units[0].Package), &e)
 	sites := []Explained{e}
-	if err := x.flows(sites); err != nil || !strings.Contains(sites[0].Flow, "return n (return), line 6") {
+	if err := x.flows(t.Context(), sites); err != nil || !strings.Contains(sites[0].Flow, "return n (return), line 6") {
 		t.Errorf("error %v, the way to the heap is %q", err, sites[0].Flow)
 	}
 	if len(x.apart) != 1 || x.apart[0] != file {
