@@ -111,11 +111,8 @@ func (f *Fact) decides() (text string, step int) {
 // the line.
 func Why(ctx context.Context, at string) ([]Fact, error) {
 	i := strings.LastIndexByte(at, ':')
-	if i < 0 {
-		return nil, fmt.Errorf("advise: why: %q: %w", at, ErrLine)
-	}
 	line, err := strconv.Atoi(at[i+1:])
-	if err != nil || line < 1 {
+	if i < 0 || err != nil || line < 1 {
 		return nil, fmt.Errorf("advise: why: %q: %w", at, ErrLine)
 	}
 	file, err := filepath.Abs(at[:i])
@@ -165,39 +162,30 @@ func compiled(ctx context.Context, in, flags string, files overlay, verb string,
 }
 
 // facts reads what the compiler wrote.
-func facts(dir string, wanted func(*Fact) bool) ([]Fact, error) {
-	var out []Fact
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		f, err := os.Open(name)
+func facts(dir string, wanted func(*Fact) bool) (out []Fact, err error) {
+	files, err := fs.Glob(os.DirFS(dir), "*/*.json") // by package
+	if err != nil {
+		return nil, fmt.Errorf("advise: why: %w", err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("advise: why: %w", err)
 		}
-		defer f.Close()
 		var header struct{ File string }
-		dec := json.NewDecoder(f)
+		dec := json.NewDecoder(strings.NewReader(strings.ReplaceAll(string(text), renamed, "")))
 		if err := dec.Decode(&header); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("advise: why: %s: %w", name, err)
 		}
 		for dec.More() {
-			f := Fact{file: strings.Replace(header.File, renamed, "", 1)}
+			f := Fact{file: header.File}
 			if err := dec.Decode(&f); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			for i := range f.RelatedInformation {
-				at := &f.RelatedInformation[i].Location
-				at.URI = strings.Replace(at.URI, renamed, "", 1)
+				return nil, fmt.Errorf("advise: why: %s: %w", name, err)
 			}
 			if wanted(&f) {
 				out = append(out, f)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("advise: why: %w", err)
 	}
 	return out, nil
 }
