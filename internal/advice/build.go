@@ -20,17 +20,13 @@ func (j *joiner) program(name string, p *profile.Profile) {
 		return
 	}
 	m := p.Mapping[0] // of the program itself, by the format's rule
-	now := buildID(m.File)
-	if now == m.BuildID {
+	switch now := buildID(m.File); now {
+	case "":
+	case m.BuildID:
 		enter(p)
-	}
-	if now == "" || now == m.BuildID {
-		return
-	}
-	note := fmt.Sprintf("%s was taken of another build of %s: build id %.12s, now %.12s; lines may have moved since", name,
-		filepath.Base(m.File), m.BuildID, now)
-	if !slices.Contains(j.notes, note) {
-		j.notes = append(j.notes, note)
+	default:
+		j.notes = append(j.notes, fmt.Sprintf("%s was taken of another build of %s: build id %.12s, now %.12s; lines may "+
+			"have moved since", name, filepath.Base(m.File), m.BuildID, now))
 	}
 }
 
