@@ -126,7 +126,10 @@ func present(patterns []string, dir string) (out []string) {
 
 // unknown returns the findings that none of known accounts for.
 func unknown(findings, known []Finding, over overlay) []Finding {
-	src, was := texts{}, over.texts()
+	src, was := texts{}, texts{}
+	for name, actual := range over {
+		was[name] = src.of(actual)
+	}
 	used := make([]bool, len(known))
 	found := make([]bool, len(findings))
 	for _, same := range []func(a, b *Finding) bool{

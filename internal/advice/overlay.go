@@ -72,17 +72,6 @@ func (o overlay) read(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// texts are those of the files for which others stand.
-func (o overlay) texts() texts {
-	t := texts{}
-	for name := range o {
-		s := &source{}
-		s.text, s.err = o.read(name)
-		t[name] = s
-	}
-	return t
-}
-
 // resolved is the absolute name of a directory without symbolic links, as the
 // go command prints it.
 func resolved(dir string) (string, error) {
