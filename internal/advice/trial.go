@@ -109,13 +109,7 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 	within, cancel := context.WithTimeout(ctx, oneTrial)
 	defer cancel()
 	got.Outcome = Dropped
-	if r.broken == nil {
-		r.alone, r.broken = r.make(within)
-	}
-	if r.broken != nil {
-		return got, nil
-	}
-	if r.with, err = v.lay(r.alone); err != nil {
+	if err = v.prepare(within, r); err != nil || r.broken != nil {
 		return got, err
 	}
 	if err = v.measure(within, r, &got); err == nil && got.Outcome == Kept && !v.passes(within, r.with, r) &&

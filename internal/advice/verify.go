@@ -211,19 +211,30 @@ func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	if r.tests, err = v.baseline(ctx, r.pkgs); err != nil {
 		return drop("its package fails without the fix: " + err.Error())
 	}
-	if r.alone, err = r.make(ctx); err != nil {
-		return drop(err.Error())
-	}
-	got.Diff = r.alone.String()
-	if r.with, err = v.lay(v.patch, r.alone); err != nil {
+	if err := v.prepare(ctx, r); err != nil {
 		return err
 	}
+	if r.broken != nil {
+		return drop(r.broken.Error())
+	}
+	got.Diff = r.alone.String()
 	if err := v.examine(ctx, r, got); err != nil || got.Outcome != Kept {
 		return err
 	}
 	v.patch.keep(r.finding.Edits, r.alone)
 	v.command = r.with
 	return nil
+}
+
+// prepare lays a remedy over the module, unless it is broken, beside those that were kept.
+func (v *verifier) prepare(ctx context.Context, r *remedy) (err error) {
+	if r.broken == nil {
+		r.alone, r.broken = r.make(ctx)
+	}
+	if r.broken == nil {
+		r.with, err = v.lay(v.patch, r.alone)
+	}
+	return err
 }
 
 // examine builds, measures and tests the module with the remedy on trial.
