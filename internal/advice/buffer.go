@@ -69,14 +69,13 @@ func (m *mender) built() bool {
 		m.put(e.Pos, e.End, string(e.NewText))
 	}
 	found := 0
-	ast.Inspect(path[i], func(n ast.Node) bool {
+	for n := range ast.Preorder(path[i]) {
 		sel, ok := n.(*ast.SelectorExpr)
 		if ok && m.p.Info.Types[sel].IsType() && check.IsNamed(m.p.Info.TypeOf(sel), "bytes", "Buffer") {
 			m.put(n.Pos(), n.End(), name+".Builder")
 			found++
 		}
-		return true
-	})
+	}
 	return found == 1
 }
 

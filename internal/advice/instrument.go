@@ -198,19 +198,19 @@ func recovers(body *ast.BlockStmt) (found bool) {
 
 // shadowed reports whether a type of the results is named as a parameter or result, so
 // that the body cannot name it.
-func shadowed(recv *ast.FieldList, t *ast.FuncType) (found bool) {
+func shadowed(recv *ast.FieldList, t *ast.FuncType) bool {
 	if t.Results == nil {
 		return false
 	}
 	names := slices.Concat(parameters(recv), parameters(t.Params), parameters(t.Results))
 	for _, f := range t.Results.List {
-		ast.Inspect(f.Type, func(n ast.Node) bool {
-			id, ok := n.(*ast.Ident)
-			found = found || ok && slices.Contains(names, id.Name)
-			return !found
-		})
+		for n := range ast.Preorder(f.Type) {
+			if id, ok := n.(*ast.Ident); ok && slices.Contains(names, id.Name) {
+				return true
+			}
+		}
 	}
-	return found
+	return false
 }
 
 // parameters are the names of those that have one.

@@ -208,18 +208,20 @@ func (m *mender) straight(stmt ast.Stmt) bool {
 	default:
 		return false
 	}
-	ok := true
-	ast.Inspect(stmt, func(n ast.Node) bool {
+	for n := range ast.Preorder(stmt) {
 		around := slices.Contains(m.path, n)
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
-			ok = ok && (!around || n.Op != token.LAND && n.Op != token.LOR)
+			if around && (n.Op == token.LAND || n.Op == token.LOR) {
+				return false
+			}
 		case *ast.CallExpr:
-			ok = ok && (around || m.s.Node.Pos() <= n.Pos())
+			if !around && n.Pos() < m.s.Node.Pos() {
+				return false
+			}
 		}
-		return ok
-	})
-	return ok
+	}
+	return true
 }
 
 // hoist makes the slice of all rounds before the loop, and again where a round needs a larger one.
@@ -310,19 +312,19 @@ func (m *mender) lasting(e ast.Expr, at token.Pos) bool {
 
 // plain reports whether evaluating e once more changes nothing, and costs nothing.
 func plain(info *types.Info, e ast.Expr) bool {
-	ok := true
-	ast.Inspect(e, func(n ast.Node) bool {
+	for n := range ast.Preorder(e) {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			fun, isName := n.Fun.(*ast.Ident)
+			fun, _ := n.Fun.(*ast.Ident)
 			_, builtin := info.Uses[fun].(*types.Builtin)
-			ok = ok && (isName && builtin || info.Types[n.Fun].IsType() && check.IsInteger(info.TypeOf(n)))
+			if !builtin && !(info.Types[n.Fun].IsType() && check.IsInteger(info.TypeOf(n))) {
+				return false
+			}
 		case *ast.FuncLit, *ast.UnaryExpr, *ast.IndexExpr, *ast.TypeAssertExpr, *ast.StarExpr, *ast.CompositeLit:
-			ok = false
+			return false
 		}
-		return ok
-	})
-	return ok
+	}
+	return true
 }
 
 // listed reports whether a statement is one of a list, so that another may stand
@@ -344,8 +346,8 @@ func (m *mender) listed(stmt ast.Stmt) bool {
 func (m *mender) assigned(v *types.Var) bool { return m.changes(m.file, v) }
 
 // changes reports whether n assigns to v.
-func (m *mender) changes(n ast.Node, v *types.Var) (found bool) {
-	ast.Inspect(n, func(n ast.Node) bool {
+func (m *mender) changes(n ast.Node, v *types.Var) bool {
+	for n := range ast.Preorder(n) {
 		var to []ast.Expr
 		switch n := n.(type) {
 		case *ast.AssignStmt:
@@ -356,12 +358,12 @@ func (m *mender) changes(n ast.Node, v *types.Var) (found bool) {
 			to = []ast.Expr{n.Key, n.Value}
 		}
 		for _, e := range to {
-			id, ok := ast.Unparen(e).(*ast.Ident)
-			found = found || ok && m.p.Info.Uses[id] == v
+			if id, ok := ast.Unparen(e).(*ast.Ident); ok && m.p.Info.Uses[id] == v {
+				return true
+			}
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // packaged reports whether a package variable can be of a type: it has a name, and
