@@ -220,11 +220,6 @@ func (j *joiner) read(ctx context.Context, name string) error {
 	j.program(name, p)
 	j.functions(p)
 	j.benchmarks = benchmarked(p)
-	return j.samples(name, p)
-}
-
-// samples charges what a profile holds.
-func (j *joiner) samples(name string, p *profile.Profile) error {
 	if !slices.ContainsFunc(p.SampleType, func(t *profile.ValueType) bool {
 		return t.Type == "alloc_space" || t.Type == "alloc_objects" || t.Type == "cpu"
 	}) {

@@ -144,12 +144,8 @@ func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*
 
 // count notes which judges a profile has in the code of remedies; of is whom a stack is of.
 func (v *verifier) count(p *profile.Profile, remedies []*remedy, of func([]profile.Line) (judge, bool)) {
-	for s, t := range totals(p) {
-		if t.Objects == 0 {
-			continue
-		}
-		stack := frames(s)
-		if b, ok := of(stack); ok && !v.timings.prepares(stack, true) {
+	for stack, t := range v.timings.timed(p) {
+		if b, ok := of(stack); ok {
 			for _, r := range remedies {
 				r.tally(b, stack, t.Objects)
 			}

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -104,12 +105,11 @@ func declared(d ast.Decl) (names []string) {
 }
 
 func identifiers(n ast.Node) (names []string) {
-	ast.Inspect(n, func(n ast.Node) bool {
+	for n := range ast.Preorder(n) {
 		if id, ok := n.(*ast.Ident); ok {
 			names = append(names, id.Name)
 		}
-		return true
-	})
+	}
 	return names
 }
 
@@ -137,6 +137,18 @@ func (t *timings) prepares(stack []profile.Line, benchmarks bool) bool {
 		}
 	}
 	return false
+}
+
+// timed are the stacks of a profile of benchmarks or tests that allocate, and what: what prepares them is left out.
+func (t *timings) timed(p *profile.Profile) iter.Seq2[[]profile.Line, Totals] {
+	return func(yield func([]profile.Line, Totals) bool) {
+		for s, made := range totals(p) {
+			stack := frames(s)
+			if made.Objects > 0 && !t.prepares(stack, true) && !yield(stack, made) {
+				return
+			}
+		}
+	}
 }
 
 // benchmarked reports whether a profile has a sample of a benchmark.
@@ -186,8 +198,8 @@ func (t *timings) file(name string) string {
 // timedDeclOf finds what a function times. Nothing is known of one that hands
 // the number of iterations on.
 func timedDeclOf(fset *token.FileSet, fn *ast.FuncDecl) timedDecl {
-	decl, handedOn := timedDecl{lines: linesOf(fset, fn)}, false
-	ast.Inspect(fn.Body, func(n ast.Node) bool {
+	decl := timedDecl{lines: linesOf(fset, fn)}
+	for n := range ast.Preorder(fn.Body) {
 		switch n := n.(type) {
 		case *ast.ForStmt:
 			if counts(n.Init) || counts(n.Cond) || counts(n.Post) {
@@ -198,15 +210,13 @@ func timedDeclOf(fset *token.FileSet, fn *ast.FuncDecl) timedDecl {
 				decl.loop(fset, n.Body)
 			}
 		case *ast.CallExpr:
+			if !converts(n) && slices.ContainsFunc(n.Args, isN) {
+				return timedDecl{}
+			}
 			if method(n) == "RunParallel" {
 				decl.timed = append(decl.timed, linesOf(fset, n))
 			}
-			handedOn = handedOn || !converts(n) && slices.ContainsFunc(n.Args, isN)
 		}
-		return true
-	})
-	if handedOn {
-		decl.timed = nil
 	}
 	return decl
 }
@@ -226,22 +236,18 @@ func linesOf(fset *token.FileSet, n ast.Node) lines {
 func (d *timedDecl) loop(fset *token.FileSet, body *ast.BlockStmt) {
 	d.timed = append(d.timed, linesOf(fset, body))
 	stop, first := linesOf(fset, body).from, true
-	ast.Inspect(body, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		switch line := linesOf(fset, call).from; method(call) {
+	for n := range ast.Preorder(body) {
+		e, _ := n.(ast.Expr)
+		switch method(e) {
 		case "StopTimer":
-			stop, first = line, false
+			stop, first = linesOf(fset, n).from, false
 		case "StartTimer":
 			if stop > 0 {
-				d.stopped = append(d.stopped, lines{stop + 1, line - 1})
+				d.stopped = append(d.stopped, lines{stop + 1, linesOf(fset, n).from - 1})
 			}
 			stop, first = 0, false
 		}
-		return true
-	})
+	}
 	if !first && stop > 0 {
 		d.stopped = append(d.stopped, lines{stop + 1, linesOf(fset, body).to})
 	}
@@ -258,16 +264,16 @@ func isN(e ast.Expr) bool {
 }
 
 // counts reports whether a part of the head of a loop names b.N or b.Loop.
-func counts(n ast.Node) (found bool) {
+func counts(n ast.Node) bool {
 	if n == nil {
 		return false
 	}
-	ast.Inspect(n, func(n ast.Node) bool {
-		e, ok := n.(ast.Expr)
-		found = found || ok && (isN(e) || method(e) == "Loop")
-		return !found
-	})
-	return found
+	for n := range ast.Preorder(n) {
+		if e, ok := n.(ast.Expr); ok && (isN(e) || method(e) == "Loop") {
+			return true
+		}
+	}
+	return false
 }
 
 // method is the name of the method that e calls, or "".
