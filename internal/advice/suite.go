@@ -204,36 +204,22 @@ const again = 4
 // again on both sides: one that fails without the remedy, too, has no say. What they
 // say against a remedy becomes its outcome.
 func (v *verifier) stillPass(ctx context.Context, r *remedy, got *Verified) error {
-	var whole []string
-	var parts []*suite
+	pkgs, n := map[string][]string{}, 0 // by what -skip takes
 	for _, s := range r.tests {
-		switch {
-		case s.broken != "":
-		case len(s.skip) > 0:
-			parts = append(parts, s)
-		default:
-			whole = append(whole, s.ImportPath)
+		if s.broken == "" {
+			pkgs[pattern(s.skip)] = append(pkgs[pattern(s.skip)], s.ImportPath)
+			n++
 		}
 	}
-	v.Progress(fmt.Sprintf("tests of %d packages", len(whole)+len(parts)))
+	v.Progress(fmt.Sprintf("tests of %d packages", n))
 	ran := testRun{}
-	run := func(pkgs []string, flags ...string) error {
-		some, err := v.test(ctx, r.with, pkgs, flags...)
-		maps.Copy(ran, some)
-		return err
-	}
-	var err error
-	if len(whole) > 0 {
-		err = run(whole)
-	}
-	for _, s := range parts {
-		if err == nil {
-			err = run([]string{s.ImportPath}, "-skip="+pattern(s.skip))
+	for _, skip := range slices.Sorted(maps.Keys(pkgs)) {
+		some, err := v.test(ctx, r.with, pkgs[skip], "-skip="+skip)
+		if err != nil {
+			got.Outcome, got.Reason = Dropped, "with it tests fail: "+err.Error()
+			return ctx.Err()
 		}
-	}
-	if err != nil {
-		got.Outcome, got.Reason = Dropped, "with it tests fail: "+err.Error()
-		return ctx.Err()
+		maps.Copy(ran, some)
 	}
 	for _, s := range r.tests {
 		if o := ran[s.ImportPath]; o != nil {
