@@ -23,19 +23,11 @@ type lifetimes struct {
 func newLifetimes(store *cache, units []*unit) *lifetimes {
 	l := &lifetimes{store, newSession(nil), map[string]*packages.Package{}, map[string]*life.Facts{},
 		map[*packages.Package]*life.Package{}}
-	var enter func(p *packages.Package)
-	enter = func(p *packages.Package) {
-		if l.packages[p.PkgPath] != nil {
-			return
-		}
-		l.packages[p.PkgPath] = p
-		for _, imported := range p.Imports {
-			enter(imported)
-		}
-	}
+	var roots []*packages.Package
 	for _, u := range units {
-		enter(u.Package)
+		roots = append(roots, u.Package)
 	}
+	packages.Visit(roots, nil, func(p *packages.Package) { l.packages[p.PkgPath] = p })
 	return l
 }
 
