@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -40,32 +39,29 @@ func remote(name string) bool {
 }
 
 // open opens a file, or what a running program gives at a URL.
-func open(ctx context.Context, name string) (io.ReadCloser, error) {
-	if !remote(name) {
-		f, err := os.Open(name)
+func open(ctx context.Context, name string) (_ io.ReadCloser, err error) {
+	defer func() {
 		if err != nil {
-			return nil, fmt.Errorf("advise: profile: %w", err)
+			err = fmt.Errorf("advise: profile: %w", err)
 		}
-		return f, nil
+	}()
+	if !remote(name) {
+		return os.Open(name)
 	}
-	u, err := url.Parse(name)
-	if err != nil {
-		return nil, fmt.Errorf("advise: profile: %w", err)
-	}
-	seconds, _ := strconv.Atoi(u.Query().Get("seconds"))
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
 	if err != nil {
-		return nil, fmt.Errorf("advise: profile: %w", err)
+		return nil, err
 	}
+	seconds, _ := strconv.Atoi(req.URL.Query().Get("seconds"))
 	client := http.Client{Timeout: patience + time.Duration(seconds)*time.Second}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("advise: profile: %w; is the program running, and does it import net/http/pprof?", err)
+		return nil, fmt.Errorf("%w; is the program running, and does it import net/http/pprof?", err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		said, _ := bufio.NewReader(io.LimitReader(resp.Body, 200)).ReadString('\n')
-		return nil, fmt.Errorf("advise: profile: %s: %s: %q; give an endpoint of net/http/pprof, such as "+
+		return nil, fmt.Errorf("%s: %s: %q; give an endpoint of net/http/pprof, such as "+
 			"http://localhost:6060/debug/pprof/allocs", name, resp.Status, strings.TrimSpace(said))
 	}
 	return resp.Body, nil

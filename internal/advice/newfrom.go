@@ -31,7 +31,7 @@ func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]F
 	defer cancel()
 	base, err := atRevision(within, c, rev, tmp)
 	if err != nil {
-		return nil, c.ended(ctx, err, "the revision was read")
+		return nil, fmt.Errorf("advise: new-from: %w", c.ended(ctx, err, "the revision was read"))
 	}
 	var known []Finding
 	if len(base.Patterns) > 0 {
@@ -55,19 +55,19 @@ func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]F
 // It has no patterns where the revision has nothing of what is analyzed.
 func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, err error) {
 	if base.Dir, err = resolved(c.Dir); err != nil {
-		return base, fmt.Errorf("advise: new-from: %w", err)
+		return base, err
 	}
 	git := command{dir: base.Dir, env: []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}}
 	out, err := git.run(ctx, "git", "rev-parse", "--show-toplevel")
 	if err != nil {
-		return base, fmt.Errorf("advise: new-from: %w; run it inside a git repository", err)
+		return base, fmt.Errorf("%w; run it inside a git repository", err)
 	}
 	git.dir = filepath.FromSlash(strings.TrimSpace(string(out)))
 	if out, err = git.run(ctx, "git", "rev-parse", "--verify", "--quiet", rev+"^{commit}"); err != nil {
 		if ctx.Err() != nil {
 			return base, ctx.Err()
 		}
-		return base, fmt.Errorf("advise: new-from: git knows no revision %q; name a commit, a branch or a tag, and "+
+		return base, fmt.Errorf("git knows no revision %q; name a commit, a branch or a tag, and "+
 			"fetch it first in a shallow clone", rev)
 	}
 	tree := filepath.Join(tmp, "tree")
@@ -79,7 +79,7 @@ func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, er
 		{"ls-files", "--others", "--exclude-standard", "-z"},
 	} {
 		if out, err = git.run(ctx, "git", args...); err != nil {
-			return base, fmt.Errorf("advise: new-from: %w", err)
+			return base, err
 		}
 		for _, name := range strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }) {
 			was := filepath.Join(tree, name)
@@ -96,7 +96,7 @@ func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, er
 	}
 	in, err := base.overlay.command(&at, tmp)
 	if err != nil {
-		return base, fmt.Errorf("advise: new-from: %w", err)
+		return base, err
 	}
 	base.Env = in.env
 	if rel, err := filepath.Rel(git.dir, base.Dir); err == nil {
