@@ -40,11 +40,8 @@ func newCache(c Config) *cache {
 		return &cache{}
 	}
 	exe, err := os.Executable()
-	if err != nil {
-		return &cache{}
-	}
-	info, err := os.Stat(exe)
-	if err != nil {
+	info, unread := os.Stat(exe)
+	if err != nil || unread != nil {
 		return &cache{}
 	}
 	salt := fmt.Sprintln(exe, info.Size(), info.ModTime().UnixNano(), runtime.Version())

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -412,7 +411,7 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 
 // spelled is an expression on one line, shortened.
 func spelled(p *life.Package, n ast.Node) string {
-	if n == nil || reflect.ValueOf(n).IsNil() {
+	if n == nil {
 		return ""
 	}
 	var b strings.Builder

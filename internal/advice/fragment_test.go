@@ -11,7 +11,8 @@ import (
 // TestFragment holds that a fragment has all of a page but what another page has
 // itself.
 func TestFragment(t *testing.T) {
-	finding := Finding{File: "hot.go", Line: 4, Check: "sprintf", Severity: "advice", Message: "<b>&", Share: &Shares{Bytes: 0.5}}
+	finding := Finding{File: "hot.go", Line: 4, Check: "sprintf", Severity: "advice", Message: "<b>&", Share: &Shares{Bytes: 0.5},
+		Spans: []span{{File: "hot.go", From: 4, To: 4}}}
 	r := &Result{Packages: 3, Lines: 1000, Verification: &Verification{Fixes: []Verified{{Finding: finding, Outcome: Kept, Reason: "less", Diff: "-old\n+new\n",
 		Figures: []Figure{{Package: "p", Benchmark: "X", Metric: "allocs/op", Before: 10, After: 5, Ratio: 0.5, Lo: 0.5, Hi: 0.5, Floor: 1, Verdict: "better"}}}}}}
 	var b bytes.Buffer

@@ -149,15 +149,11 @@ func (h *hiding) literal(n *ast.CompositeLit) {
 		}
 		switch t := t.(type) {
 		case *types.Struct:
-			for j := range t.NumFields() {
-				name, ok := (*ast.Ident)(nil), false
-				if keyed {
-					name, ok = pair.Key.(*ast.Ident)
-				}
-				if ok && name.Name == t.Field(j).Name() || !keyed && i == j {
-					h.value(v, t.Field(j).Type())
-				}
+			field := t.Field(i)
+			if keyed {
+				field = h.Info.Uses[pair.Key.(*ast.Ident)].(*types.Var)
 			}
+			h.value(v, field.Type())
 		case *types.Map:
 			h.value(pair.Key, t.Key())
 			h.value(v, t.Elem())

@@ -66,21 +66,17 @@ func measure(ctx context.Context, c Config, j *joiner, units []*unit) (sightings
 }
 
 // why says what was not measured; "" where all was.
-func (m *measurer) why(err error) string {
-	var why []string
+func (m *measurer) why(err error) (why string) {
 	if err != nil {
-		why = append(why, strings.Join(strings.Fields(err.Error()), " "))
+		why = "; " + strings.Join(strings.Fields(err.Error()), " ")
 	}
 	if len(m.late) > 0 {
-		why = append(why, fmt.Sprintf("what was seen within %s counts", strings.Join(m.late, ", ")))
+		why += fmt.Sprintf("; what was seen within %s counts", strings.Join(m.late, ", "))
 	}
-	if len(why) == 0 {
-		return ""
-	}
-	return "not all lifetimes were measured: " + strings.Join(why, "; ")
+	return strings.Replace(why, "; ", "not all lifetimes were measured: ", 1)
 }
 
-func (m *measurer) all(ctx context.Context, units []*unit) (err error) {
+func (m *measurer) all(ctx context.Context, units []*unit) error {
 	mod, err := goEnv(ctx, m.Dir)
 	if err != nil {
 		return err
@@ -88,7 +84,7 @@ func (m *measurer) all(ctx context.Context, units []*unit) (err error) {
 	if m.tmp, err = os.MkdirTemp("", "isobar-measured-"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(m.tmp)) }()
+	defer os.RemoveAll(m.tmp)
 	causes := m.heaviest()
 	over, err := m.instrument(causes, units)
 	if err != nil || len(over) == 0 {

@@ -152,9 +152,6 @@ const around, longest = 3, 12
 
 // excerpt is the code of a finding, with what is around it.
 func (t texts) excerpt(f *Finding) (out []pageCode) {
-	if len(f.Spans) == 0 {
-		return nil
-	}
 	name, last := f.Spans[0].File, min(max(f.Line, f.EndLine), f.Line+longest)
 	for n := max(1, f.Line-around); n <= min(len(t.lines(name)), last+around); n++ {
 		class := ""

@@ -55,8 +55,7 @@ func pageSiteOf(id string, s *Explained, base string, shown []Finding, src texts
 	name := absolute(base, s.File)
 	p.Code = src.excerpt(&Finding{Line: s.Line, Spans: []span{{File: name}}})
 	for i := range shown {
-		if f := &shown[i]; s.Fix && f.Check == s.Check && len(f.Spans) > 0 && f.Spans[0].File == name &&
-			f.Line <= s.Line && s.Line <= f.EndLine {
+		if f := &shown[i]; s.Fix && f.Check == s.Check && f.Spans[0].File == name && f.Line <= s.Line && s.Line <= f.EndLine {
 			p.Preview = preview(f, src)
 		}
 	}

@@ -51,14 +51,12 @@ func (r *Result) try(ctx context.Context, c Config) {
 		}
 	}
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.unsure && tried[f.key()].Outcome != Kept })
-	kept := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool {
-		return len(f.Spans) > 0 && tried[f.key()].Outcome == Dropped
-	})
-	if n := len(r.Findings) - len(kept); n > 0 {
+	all := len(r.Findings)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return tried[f.key()].Outcome == Dropped })
+	if n := all - len(r.Findings); n > 0 {
 		r.Evidence.Notes = append(r.Evidence.Notes, text.Plural(n, "finding")+" left out: the fix was tried, and saves "+
 			"nothing in these benchmarks or breaks a test")
 	}
-	r.Findings = kept
 }
 
 // trials tries the fixes of findings, the heaviest first, until their time ends.
