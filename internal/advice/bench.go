@@ -36,11 +36,8 @@ func (p *testPackage) imports(pkg string) bool {
 
 var benchmarkDecl = regexp.MustCompile(`(?m)^func (Benchmark\w*)\(`)
 
-// testPackages returns the packages that match.
+// testPackages returns the packages that match; without patterns, the one of the directory.
 func (c command) testPackages(ctx context.Context, patterns []string) ([]*testPackage, error) {
-	if len(patterns) == 0 {
-		patterns = []string{"."}
-	}
 	out, err := c.run(ctx, "go", append([]string{"list",
 		"-json=ImportPath,Dir,Name,TestGoFiles,XTestGoFiles,Deps,TestImports,XTestImports", "--"}, patterns...)...)
 	if err != nil {

@@ -19,12 +19,8 @@ import (
 )
 
 // load asks the go command for the packages that match: names, files, and the
-// export data of all they import. Nothing is parsed yet.
+// export data of all they import; without patterns, for the one of the directory. Nothing is parsed yet.
 func load(ctx context.Context, c Config) ([]*packages.Package, error) {
-	patterns := c.Patterns
-	if len(patterns) == 0 {
-		patterns = []string{"."}
-	}
 	within, cancel := c.within(ctx, 1)
 	defer cancel()
 	cfg := &packages.Config{
@@ -32,10 +28,9 @@ func load(ctx context.Context, c Config) ([]*packages.Package, error) {
 		Dir:     c.Dir,
 		Env:     append(os.Environ(), c.Env...),
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-			packages.NeedDeps |
-			packages.NeedTypesSizes | packages.NeedModule | packages.NeedExportFile,
+			packages.NeedDeps | packages.NeedTypesSizes | packages.NeedModule | packages.NeedExportFile,
 	}
-	pkgs, err := packages.Load(cfg, patterns...)
+	pkgs, err := packages.Load(cfg, c.Patterns...)
 	if within.Err() != nil {
 		return nil, fmt.Errorf("advise: load: %w", c.ended(ctx, within.Err(), "the packages were loaded"))
 	}
