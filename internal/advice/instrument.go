@@ -30,26 +30,21 @@ const hookPackage = "isobarmeasured"
 
 // file returns the source of a file with hooks in the functions that lines lie in; nil
 // where there is none.
-func (in *instrumenter) file(name string, src []byte, at []int) ([]byte, error) {
+func (in *instrumenter) file(name string, src []byte, at []int) []byte {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution|parser.ParseComments)
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range f.Imports {
-		if i.Path.Value == `"C"` {
-			return nil, nil
-		}
+	if err != nil || slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"C"` }) {
+		return nil
 	}
 	e := &hooks{in: in, fset: fset, src: src, at: at, name: name}
 	for _, d := range f.Decls {
 		ast.Inspect(d, e.visit)
 	}
 	if len(e.puts) == 0 {
-		return nil, nil
+		return nil
 	}
 	e.put(f.Name.End(), fmt.Sprintf("; import %s %q", hookPackage, in.hooks))
-	return e.text(), nil
+	return inserted(src, e.puts)
 }
 
 // hooks are what is put into one file.
@@ -84,8 +79,6 @@ func inserted(text []byte, puts []insertion) (out []byte) {
 func (e *hooks) put(at token.Pos, text string) {
 	e.puts = append(e.puts, insertion{e.fset.Position(at).Offset, 0, text})
 }
-
-func (e *hooks) text() []byte { return inserted(e.src, e.puts) }
 
 func (e *hooks) line(p token.Pos) int { return e.fset.PositionFor(p, false).Line }
 

@@ -177,11 +177,10 @@ func (m *measurer) lay(over overlay, name string, at []int) error {
 	if err != nil {
 		return err
 	}
-	text, err := m.in.file(name, src, at)
-	if err != nil || text == nil {
-		return nil // it stays without
+	if text := m.in.file(name, src, at); text != nil {
+		return over.add(m.tmp, name, text)
 	}
-	return over.add(m.tmp, name, text)
+	return nil
 }
 
 // measurePackage runs benchmarks of a package with hooks.
