@@ -36,11 +36,8 @@ func (v *verifier) mechanical(f Finding) *remedy {
 		return alone, nil
 	}
 	for name := range f.Edits {
-		if m.broken = v.patch.src.of(name).err; m.broken == nil && !within(name, v.at.root) {
+		if !within(name, v.at.root) {
 			m.broken = fmt.Errorf("%s is outside the module", name)
-		}
-		if m.broken != nil {
-			break
 		}
 	}
 	return m
