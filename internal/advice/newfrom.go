@@ -130,8 +130,7 @@ func unknown(findings, known []Finding, over overlay) []Finding {
 	for name, actual := range over {
 		was[name] = src.of(actual)
 	}
-	used := make([]bool, len(known))
-	found := make([]bool, len(findings))
+	findings, known = append([]Finding{}, findings...), slices.Clone(known)
 	for _, same := range []func(a, b *Finding) bool{
 		func(a, b *Finding) bool {
 			return a.Pkg == b.Pkg && a.Function == b.Function && src.flagged(a) == was.flagged(b)
@@ -139,22 +138,13 @@ func unknown(findings, known []Finding, over overlay) []Finding {
 		func(a, b *Finding) bool { return src.flagged(a) == was.flagged(b) },
 		func(a, b *Finding) bool { return a.Pkg == b.Pkg && a.Function == b.Function },
 	} {
-		for i := range findings {
-			f := &findings[i]
-			for j := range known {
-				k := &known[j]
-				if found[i] || used[j] || k.Check != f.Check || !same(f, k) {
-					continue
-				}
-				found[i], used[j] = true, true
+		findings = slices.DeleteFunc(findings, func(f Finding) bool {
+			i := slices.IndexFunc(known, func(k Finding) bool { return k.Check == f.Check && same(&f, &k) })
+			if i >= 0 {
+				known = slices.Delete(known, i, i+1)
 			}
-		}
+			return i >= 0
+		})
 	}
-	out := []Finding{}
-	for i, f := range findings {
-		if !found[i] {
-			out = append(out, f)
-		}
-	}
-	return out
+	return findings
 }
