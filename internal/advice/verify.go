@@ -68,7 +68,6 @@ type verifier struct {
 	suites     map[string]*suite // what was learned of tests without any remedy, by package
 	built      map[string]string // binaries of tests, by package and by what is laid over the module
 	module     []*testPackage    // its packages, once they are asked for
-	unvet      map[string]bool   // packages that go vet complains of without any remedy
 }
 
 // Verify tries the fixes of the findings and patches that somebody wrote, each alone and
@@ -116,7 +115,7 @@ func newVerifier(ctx context.Context, c Config) (*verifier, error) {
 	v := &verifier{
 		Config: c, command: command{at.dir, []string{"PWD=" + at.dir}}, at: &at, patch: patch,
 		top: matches, sub: c.Bench[len(top):],
-		timings: newTimings(), built: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{},
+		timings: newTimings(), built: map[string]string{}, suites: map[string]*suite{},
 	}
 	if v.Began.IsZero() {
 		v.Began = time.Now()
@@ -242,11 +241,15 @@ func (v *verifier) examine(ctx context.Context, r *remedy, got *Verified) error 
 	got.Outcome = Dropped
 	for _, pkg := range r.pkgs {
 		tool := "vet"
-		if v.unvet[pkg] {
-			tool = "build"
+		v.Progress("go vet " + pkg)
+		_, err := r.with.run(ctx, "go", tool, pkg)
+		if err != nil {
+			if _, before := v.run(ctx, "go", tool, pkg); before != nil { // it complains of something else
+				tool = "build"
+				_, err = r.with.run(ctx, "go", tool, pkg)
+			}
 		}
-		v.Progress("go " + tool + " " + pkg)
-		if _, err := r.with.run(ctx, "go", tool, pkg); err != nil {
+		if err != nil {
 			got.Reason = "with it go " + tool + " fails: " + err.Error()
 			return ctx.Err()
 		}
