@@ -86,7 +86,7 @@ func analyze(ctx context.Context, c Config) ([]*unit, error) {
 	if err := problems(units); err != nil {
 		return nil, err
 	}
-	store.trim()
+	store.shrink(cacheLimit)
 	return units, nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/tools/go/packages"
@@ -26,9 +25,8 @@ import (
 // by the text of the package and of all that it imports.
 // What cannot be read or written is as if it were not there.
 type cache struct {
-	dir   string // empty for none
-	salt  string
-	wrote atomic.Bool // that trim has something to do
+	dir  string // empty for none
+	salt string
 }
 
 // cacheLimit is the size of a cache, in bytes, above which the files that were
@@ -84,24 +82,13 @@ func (c *cache) put(key string, v any) {
 	if key == "" || os.MkdirAll(c.dir, 0o755) != nil || gob.NewEncoder(&b).Encode(v) != nil {
 		return
 	}
-	if atomicfile.Bytes(filepath.Join(c.dir, key), 0o600, b.Bytes()) == nil {
-		c.wrote.Store(true)
-	}
+	atomicfile.Bytes(filepath.Join(c.dir, key), 0o600, b.Bytes())
 }
 
-// trim removes what was not used for longest where the cache has outgrown its
+// shrink removes what was not used for longest where the cache has outgrown a
 // limit, and what a run that was killed left half written.
-func (c *cache) trim() {
-	if c.wrote.Load() {
-		c.shrink(cacheLimit)
-	}
-}
-
 func (c *cache) shrink(limit int64) {
-	entries, err := os.ReadDir(c.dir)
-	if err != nil {
-		return
-	}
+	entries, _ := os.ReadDir(c.dir) // none where there is no cache
 	var infos []fs.FileInfo
 	for _, e := range entries {
 		info, err := e.Info()

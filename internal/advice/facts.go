@@ -41,11 +41,6 @@ func (l *lifetimes) of(p *packages.Package) *life.Package {
 	return built
 }
 
-// contracted reports whether a package is one that contracts cover.
-func contracted(path string) bool {
-	return path == "unsafe" || path == "runtime" || strings.HasPrefix(path, "internal/runtime/")
-}
-
 // build returns the SSA of a package, or nil where it has none.
 func (l *lifetimes) build(p *packages.Package) *life.Package {
 	checked, _ := l.session.check(p) // errors are of what cgo declares; Build refuses what matters
@@ -64,7 +59,8 @@ func (l *lifetimes) imported(path string) *life.Facts {
 	}
 	l.facts[path] = nil
 	p := l.packages[path]
-	if p == nil || contracted(path) {
+	contracted := path == "unsafe" || path == "runtime" || strings.HasPrefix(path, "internal/runtime/")
+	if p == nil || contracted {
 		return nil
 	}
 	key := l.store.key("life", p)

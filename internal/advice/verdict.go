@@ -84,9 +84,6 @@ func (k *subject) propose(how func(*mender) bool, name, text string, args ...any
 	}
 }
 
-// typeOf is the name of what the site makes.
-func (k *subject) typeOf() string { return k.named(k.s.Type) }
-
 // named is a type as the package writes it.
 func (k *subject) named(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
@@ -212,7 +209,7 @@ func (k *subject) mapped() {
 		k.propose((*mender).late, "bufferpercall", "make the map as its first entry comes")
 	}
 	if k.s.Kind == life.MapGrow && k.regrows(k.growth) && k.growth.Begin != nil {
-		k.capacity((*mender).sized, "make it with its size before the loop: make("+k.typeOf()+", "+k.length()+")")
+		k.capacity((*mender).sized, "make it with its size before the loop: make("+k.named(k.s.Type)+", "+k.length()+")")
 	}
 }
 

@@ -148,11 +148,10 @@ func compiled(ctx context.Context, in, flags string, files overlay, verb string,
 	}
 	args := append([]string{verb, "-gcflags=-json=0," + dir + flags, "-o", os.DevNull}, pkgs...)
 	if len(files) > 0 {
-		name, err := files.write("")
+		name, err := files.write(dir)
 		if err != nil {
 			return "", errors.Join(err, os.RemoveAll(dir))
 		}
-		defer os.Remove(name)
 		args = slices.Insert(args, 1, "-overlay="+name)
 	}
 	if _, err = (command{dir: in}).run(ctx, "go", args...); err != nil {
