@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func (s *session) check(p *packages.Package) (*packages.Package, []error) {
 		TypesInfo: check.NewInfo(),
 	}
 	for _, name := range sourceFiles(p) {
-		src, err := s.overlay.read(name)
+		src, err := os.ReadFile(cmp.Or(s.overlay[name], name))
 		if err != nil {
 			broken = append(broken, err)
 			continue

@@ -64,14 +64,6 @@ func tempFile(dir, pattern string, text []byte) (name string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// read returns the file that stands for the named one.
-func (o overlay) read(name string) ([]byte, error) {
-	if actual, ok := o[name]; ok {
-		name = actual
-	}
-	return os.ReadFile(name)
-}
-
 // resolved is the absolute name of a directory without symbolic links, as the
 // go command prints it.
 func resolved(dir string) (string, error) {

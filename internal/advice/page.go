@@ -87,14 +87,12 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 		}
 	}
 	file := template.Must(template.New("advice.html.tmpl").Funcs(pageFuncs).ParseFS(assets, "assets/advice.html.tmpl"))
-	var whole, clean strings.Builder
-	if err := file.Execute(&whole, p); err != nil {
-		return fmt.Errorf("advise: html: %w", err)
+	var whole strings.Builder
+	err := file.Execute(&whole, p)
+	if err == nil {
+		_, err = io.WriteString(w, strings.Join(text.CleanAll(strings.Split(whole.String(), "\n")), "\n"))
 	}
-	for line := range strings.Lines(whole.String()) {
-		clean.WriteString(text.Clean(strings.TrimSuffix(line, "\n")) + "\n")
-	}
-	if _, err := io.WriteString(w, clean.String()); err != nil {
+	if err != nil {
 		return fmt.Errorf("advise: html: %w", err)
 	}
 	return nil
