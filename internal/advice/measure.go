@@ -234,17 +234,8 @@ func (m *measurer) parts(ctx context.Context, binary string, p *testPackage, nam
 	defer cancel()
 	out, _ := command{dir: p.Dir}.run(within, binary, judge{p, name, ""}.flags("1x")...)
 	var subs []string
-	for line := range strings.Lines(string(out)) {
-		full, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		full, _, _ = strings.Cut(full, "\t")
-		if rest, ok := strings.CutPrefix(full, name+"/"); ok {
-			rest = cpus.ReplaceAllString(rest, "")
-			sub := ""
-			for part := range strings.SplitSeq(rest, "/") {
-				sub += "/^" + regexp.QuoteMeta(part) + "$"
-			}
-			subs = append(subs, sub)
-		}
+	for _, part := range names(regexp.MustCompile(`(?m)^\s*(`+name+`/\S+?)(-\d+)?\s`), string(out)) {
+		subs = append(subs, strings.TrimPrefix(pattern([]string{part}), "^"+name+"$"))
 	}
 	if len(subs) < 2 {
 		return []string{""}
@@ -258,9 +249,6 @@ func (m *measurer) parts(ctx context.Context, binary string, p *testPackage, nam
 	}
 	return chosen
 }
-
-// cpus matches how many CPUs a benchmark has, behind its name.
-var cpus = regexp.MustCompile(`-\d+$`)
 
 // without leaves out the files that an error of the compiler names, and reports whether
 // there are any.

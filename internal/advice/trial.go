@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -137,6 +138,9 @@ func (v *verifier) passes(ctx context.Context, in command, r *remedy) bool {
 	_, err = in.run(ctx, binary, "-test.short", "-test.paniconexit0")
 	return err == nil
 }
+
+// cpus matches how many CPUs a benchmark has, behind its name.
+var cpus = regexp.MustCompile(`-\d+$`)
 
 // saving is what the benchmark that saves most allocates without a fix, and with it.
 func saving(figures []Figure) string {
