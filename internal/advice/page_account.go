@@ -102,20 +102,17 @@ func flameOf(sites []Explained, ids []string) *plot.Plot {
 		value, unit = func(s *Explained) float64 { return s.Share.Objects }, "objects"
 	}
 	root := &plot.Flame{Name: "all " + unit}
-	parts := map[string]*plot.Flame{"": root}
-	part := func(of *plot.Flame, key, name string, series int) *plot.Flame {
-		f := parts[key]
-		if f == nil {
-			f = &plot.Flame{Name: name, Series: series}
-			parts[key] = f
-			of.Parts = append(of.Parts, f)
+	part := func(of *plot.Flame, name string, series int) *plot.Flame {
+		i := slices.IndexFunc(of.Parts, func(f *plot.Flame) bool { return f.Name == name })
+		if i < 0 {
+			i, of.Parts = len(of.Parts), append(of.Parts, &plot.Flame{Name: name, Series: series})
 		}
-		return f
+		return of.Parts[i]
 	}
 	for i := range sites {
 		s := &sites[i]
-		verdict := part(root, string(s.Verdict), string(s.Verdict), max(0, slices.Index(verdictOrder, s.Verdict)))
-		fn := part(verdict, string(s.Verdict)+"\x00"+s.Function, s.Function, 0)
+		verdict := part(root, string(s.Verdict), max(0, slices.Index(verdictOrder, s.Verdict)))
+		fn := part(verdict, s.Function, 0)
 		site := &plot.Flame{Name: fmt.Sprintf("%s:%d %s %s", s.File, s.Line, s.Kind, s.What), Value: value(s)}
 		if ids[i] != "" {
 			site.Link = "#" + ids[i]
