@@ -382,7 +382,8 @@ func TestBenchmarksGiveWhatGrows(t *testing.T) {
 		{"grows", "entry", "example.org/m.BenchmarkEntries", ""}, // something between calls it
 		{"grows", "", "", ""},
 	} {
-		c := &cause{chains: map[string]*chain{"": {made: true, beyond: tt.beyond, origin: frame{place: place{file, line(tt.at)}}}}}
+		c := &cause{chains: map[string]*chain{"": {made: true, beyond: tt.beyond, origin: frame{place: place{file,
+			line(tt.at)}}}}}
 		for _, one := range strings.Fields(tt.through) {
 			c.chains[""].frames = append(c.chains[""].frames, frame{place: place{file, line(one)}})
 		}
@@ -430,7 +431,11 @@ func TestBenchmarksDecideOfWhatTheyInline(t *testing.T) {
 		inlined bool
 		beyond  string
 		want    bool
-	}{{true, "example.org/m.BenchmarkSmall", true}, {false, "example.org/m.BenchmarkSmall", false}, {true, "sort.Slice", false}} {
+	}{
+		{true, "example.org/m.BenchmarkSmall", true},
+		{false, "example.org/m.BenchmarkSmall", false},
+		{true, "sort.Slice", false},
+	} {
 		e := Explained{File: filepath.Base(file), Line: 1 + strings.Count(before, "\n"), What: "p{…}", Verdict: Look,
 			inlined: tt.inlined, cause: &cause{chains: map[string]*chain{"": {made: true, beyond: tt.beyond,
 				site: site{Totals: Totals{Bytes: 100}}}}}}

@@ -75,7 +75,8 @@ func TestMeasured(t *testing.T) {
 			t.Errorf("%s: no %s in the account", want.function, want.kind)
 		case sites[i].Measured == 0:
 			t.Errorf("%s: %s: not measured: %s", want.function, want.kind, sites[i].Lifetime)
-		case !strings.HasPrefix(sites[i].Lifetime, "in these benchmarks, ") || !strings.Contains(sites[i].Lifetime, " objects: "+want.want):
+		case !strings.HasPrefix(sites[i].Lifetime, "in these benchmarks, ") || !strings.Contains(sites[i].Lifetime,
+			" objects: "+want.want):
 			t.Errorf("%s: %s: %q, want %q", want.function, want.kind, sites[i].Lifetime, want.want)
 		}
 	}
@@ -154,7 +155,8 @@ func BenchmarkNext(*testing.B) {}
 func TestHooksAreOld(t *testing.T) {
 	dir := t.TempDir()
 	in := instrumenter{hooks: "example.org/m/" + hookPackage}
-	const name, src = "m.go", "package m\n\nfunc F(n int, _ string) (b []byte) {\n\tfor i := 0; i < n; i++ {\n\t\tb = append(b, 1)\n\t}\n\treturn b\n}\n" +
+	const name, src = "m.go", "package m\n\nfunc F(n int, _ string) (b []byte) {\n\tfor i := 0; i < n; i++ {\n" +
+		"\t\tb = append(b, 1)\n\t}\n\treturn b\n}\n" +
 		"\nfunc G(int []byte) (int, string) {\n\treturn len(int), string(int)\n}\n"
 	text := in.file(name, []byte(src), []int{5, 11})
 	if got := strings.Count(string(text), "\n"); got != strings.Count(src, "\n") || len(in.probes) != 1 || in.loops != 1 {
@@ -199,8 +201,8 @@ func TestRecursionMakesSeveral(t *testing.T) {
 	}
 }
 
-// TestSharesNeedASample: shares are said of parts that enough calls and objects show, and nobody is said to hold what is
-// of other sizes than those that were seen.
+// TestSharesNeedASample: shares are said of parts that enough calls and objects show, and nobody is said to hold
+// what is of other sizes than those that were seen.
 func TestSharesNeedASample(t *testing.T) {
 	at := frame{place: place{"/m/m.go", 7}, function: "example.org/m.F"}
 	by, kept := bench{"example.org/m", "BenchmarkF"}, heldBy{rank: byGlobal, name: "m.all"}
@@ -293,7 +295,8 @@ func TestLeavesOfNothingMade(t *testing.T) {
 // TestOutgrownIsNotUsedAgain: what append outgrows dies while the result keeps the last
 // array, which nobody may overwrite: nothing of it is used again.
 func TestOutgrownIsNotUsedAgain(t *testing.T) {
-	x, p := explainerOf(t, "package m\n\nfunc f(in []int) (out []int) {\n\tfor _, v := range in {\n\t\tout = append(out, v)\n"+
+	x, p := explainerOf(t, "package m\n\nfunc f(in []int) (out []int) {\n\tfor _, v := range in {\n"+
+		"\t\tout = append(out, v)\n"+
 		"\t}\n\treturn out\n}\n")
 	s := p.Sites()[0]
 	escapes := lifetime{kind: escaped, in: "m.f", part: 0.4}

@@ -97,7 +97,8 @@ func TestD(t *testing.T) {
 	}
 }
 `,
-	"other/other_test.go": "package other\n\nimport \"testing\"\n\nfunc TestOther(t *testing.T) { panic(\"not asked\") }\n",
+	"other/other_test.go": "package other\n\nimport \"testing\"\n\n" +
+		"func TestOther(t *testing.T) { panic(\"not asked\") }\n",
 }
 
 // verdicts verifies the fixes of the module and returns what came of them, by
@@ -143,7 +144,8 @@ func TestVerifyTests(t *testing.T) {
 		}
 	}
 	all := strings.Join(said, "\n")
-	for _, want := range []string{"fix 1 of 3 (0 kept): m.go:10 regexpcompile: BenchmarkKept, block 1", "tests of 2 packages",
+	for _, want := range []string{"fix 1 of 3 (0 kept): m.go:10 regexpcompile: BenchmarkKept, block 1",
+		"tests of 2 packages",
 		"TestFlaky of example.org/m failed: running it again", "fix 3 of 3 (1 kept)"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the progress lacks %q:\n%s", want, all)

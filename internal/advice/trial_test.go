@@ -224,7 +224,8 @@ func TestRemediesAreTried(t *testing.T) {
 	if testing.Short() || invariant.Race {
 		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
 	}
-	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.17\n", "m.go": tryable, "m_test.go": tryableTest})
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.17\n", "m.go": tryable,
+		"m_test.go": tryableTest})
 	said := 0
 	c := Config{Dir: dir, Patterns: []string{"."}, Checks: advise.All()}
 	var err error

@@ -266,7 +266,8 @@ func Sum(in []int) (n int) {
 	file := p.Fset.Position(p.Files[0].Package).Filename
 	for line, want := range map[int]Verdict{10: Look, 17: Unknown} {
 		c := &cause{at: place{file, line}, function: "m.F"}
-		e := x.part(c, p, nil, &site{Totals: Totals{Bytes: 64, Objects: 4}, sizes: map[int64]*Totals{16: {Objects: 4, Bytes: 64}}})
+		e := x.part(c, p, nil, &site{Totals: Totals{Bytes: 64, Objects: 4}, sizes: map[int64]*Totals{16: {Objects: 4,
+			Bytes: 64}}})
 		if e.Verdict != want {
 			t.Errorf("line %d: %s, %s; want %s", line, e.Kind, e.Verdict, want)
 		}

@@ -32,9 +32,11 @@ func TestEdited(t *testing.T) {
 			want: "package p\n\nimport (\n\t\"io\"\n\t\"strconv\"\n)\n\nvar a = strconv.Itoa(1)\nvar b io.Writer\n"},
 		{name: "two fixes import the same", changes: []change{call, add, add},
 			want: "package p\n\nimport (\n\t\"io\"\n\t\"strconv\"\n)\n\nvar a = strconv.Itoa(1)\nvar b io.Writer\n"},
-		{name: "equal insertions that are no imports all count", changes: []change{{at("1)"), at("1)"), "1"}, {at("1)"), at("1)"), "1"}},
+		{name: "equal insertions that are no imports all count", changes: []change{{at("1)"), at("1)"), "1"}, {at("1)"),
+			at("1)"), "1"}},
 			want: strings.Replace(src, "Sprint(1)", "Sprint(111)", 1)},
-		{name: "overlap", changes: []change{call, {at("Sprint"), at("Sprint") + 3, "x"}}, err: "two fixes change the same place"},
+		{name: "overlap", changes: []change{call, {at("Sprint"), at("Sprint") + 3, "x"}},
+			err: "two fixes change the same place"},
 		{name: "no longer Go", changes: []change{{0, 1, ""}}, err: "does not parse"},
 		{name: "past the end", changes: []change{{len(src) + 1, len(src) + 1, "x"}}, err: "same place"},
 	} {
@@ -196,7 +198,8 @@ func TestPatchWriteAllOrNothing(t *testing.T) {
 	c := filepath.Join(dir, "c.go")
 	was := p.files[c]
 	p.files[c] = contents{[]byte("something else\n"), was.new}
-	if err := p.Write(t.Context()); err == nil || !strings.Contains(err.Error(), "has changed since it was analyzed; nothing was changed") {
+	if err := p.Write(t.Context()); err == nil || !strings.Contains(err.Error(),
+		"has changed since it was analyzed; nothing was changed") {
 		t.Errorf("a file that changed meanwhile: %v", err)
 	}
 	if got := state(); got != old {
@@ -251,12 +254,14 @@ func tree(t *testing.T, files map[string]string) string {
 func TestLay(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"out/go.mod": "module example.org/out\n\ngo 1.26\n", "out/out.go": "package out\n\nconst N = 1\n",
-		"one/go.mod":    "module example.org/one\n\ngo 1.26\n\nrequire (\n\texample.org/in v0.0.0\n\texample.org/out v0.0.0\n)\n\nreplace example.org/in => ./in\n\nreplace example.org/out v0.0.0 => ../out\n",
+		"one/go.mod": "module example.org/one\n\ngo 1.26\n\nrequire (\n\texample.org/in v0.0.0\n" +
+			"\texample.org/out v0.0.0\n)\n\nreplace example.org/in => ./in\n\nreplace example.org/out v0.0.0 => ../out\n",
 		"one/one.go":    "package one\n\nimport (\n\t\"example.org/in\"\n\t\"example.org/out\"\n)\n\nvar N = in.N + out.N\n",
 		"one/gone.go":   "package one\n\nvar Gone = 1\n",
 		"one/in/go.mod": "module example.org/in\n\ngo 1.26\n", "one/in/in.go": "package in\n\nconst N = 1\n",
 		"work/go.work": "go 1.26\n\nuse (\n\t./a\n\t../out\n)\n", "work/a/go.mod": "module example.org/a\n\ngo 1.26\n",
-		"work/a/a.go": "package a\n\nimport \"example.org/out\"\n\nvar N = out.N\n", "work/a/gone.go": "package a\n\nvar Gone = 1\n",
+		"work/a/a.go": "package a\n\nimport \"example.org/out\"\n\nvar N = out.N\n", "work/a/gone.go": "package a\n\n" +
+			"var Gone = 1\n",
 	})
 	for sub, name := range map[string]string{"one": "one.go", "work/a": "a.go"} {
 		at := filepath.Join(dir, sub)
@@ -269,12 +274,13 @@ func TestLay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := &Patch{files: map[string]contents{file: {src, []byte("broken")}, filepath.Join(at, "new.go"): {nil, []byte("package " +
-			strings.TrimSuffix(name, ".go") + "\n\nvar Gone = 2\n")}}}
-		second := &Patch{files: map[string]contents{file: {[]byte("broken"), append(src, "\nvar M = N + Gone\n"...)}, filepath.Join(at,
-			"gone.go"): {[]byte("x"), nil}}}
-		for want, patches := range map[string][]*Patch{"": {first, second}, "expected 'package'": {second, first}, "Gone redeclared": {{
-			files: map[string]contents{filepath.Join(at, "new.go"): first.files[filepath.Join(at, "new.go")]}}}} {
+		first := &Patch{files: map[string]contents{file: {src, []byte("broken")}, filepath.Join(at, "new.go"): {nil,
+			[]byte("package " + strings.TrimSuffix(name, ".go") + "\n\nvar Gone = 2\n")}}}
+		second := &Patch{files: map[string]contents{file: {[]byte("broken"), append(src, "\nvar M = N + Gone\n"...)},
+			filepath.Join(at, "gone.go"): {[]byte("x"), nil}}}
+		for want, patches := range map[string][]*Patch{"": {first, second}, "expected 'package'": {second, first},
+			"Gone redeclared": {{
+				files: map[string]contents{filepath.Join(at, "new.go"): first.files[filepath.Join(at, "new.go")]}}}} {
 			laid, err := v.lay(patches...)
 			if err != nil {
 				t.Fatal(err)
@@ -295,7 +301,8 @@ func TestLay(t *testing.T) {
 			t.Errorf("%s: %s is still there", sub, v.tmp)
 		}
 	}
-	if _, err := newVerifier(t.Context(), Config{Dir: filepath.Join(dir, "out", "..")}); err == nil || !strings.Contains(err.Error(), "no module here") {
+	if _, err := newVerifier(t.Context(), Config{Dir: filepath.Join(dir, "out", "..")}); err == nil ||
+		!strings.Contains(err.Error(), "no module here") {
 		t.Errorf("no module: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -308,7 +315,8 @@ func TestLay(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	dir := tree(t, map[string]string{"a.go": "alpha(1) beta(2)", "b.go": "alpha( 1 ) gamma(3)"})
 	at := func(file string, start, end int, check, function string) Finding {
-		return Finding{Check: check, Function: function, Pkg: "p", Spans: []span{{File: filepath.Join(dir, file), Start: start, End: end}}}
+		return Finding{Check: check, Function: function, Pkg: "p", Spans: []span{{File: filepath.Join(dir, file),
+			Start: start, End: end}}}
 	}
 	alpha, beta := at("a.go", 0, 8, "c", "f"), at("a.go", 9, 16, "c", "f")
 	gamma := at("b.go", 11, 19, "c", "f")
@@ -339,7 +347,8 @@ func TestPatchText(t *testing.T) {
 	p := &Patch{base: base, files: map[string]contents{
 		filepath.Join(base, "x", "a.go"): {[]byte("a\nb\nc\n"), []byte("a\nB\nc\n")},
 	}}
-	if got, want := p.String(), "diff --git a/x/a.go b/x/a.go\n--- a/x/a.go\n+++ b/x/a.go\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"; got != want {
+	if got, want := p.String(), "diff --git a/x/a.go b/x/a.go\n--- a/x/a.go\n+++ b/x/a.go\n@@ -1,3 +1,3 @@\n a\n-b\n"+
+		"+B\n c\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
