@@ -28,7 +28,7 @@ func runInPod(t *testing.T, pod cell.Pod, script string) cell.Record {
 
 func TestPodThrottles(t *testing.T) {
 	const loop = `i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; test -z "$ISOBAR_JOIN"`
-	rec := runInPod(t, cell.Pod{CPUs: 0.1, MemoryBytes: 64 << 20}, loop)
+	rec := runInPod(t, cell.Pod{CPUs: 0.05, MemoryBytes: 64 << 20}, loop) // less than many neighbours leave
 	if rec.Err != nil || !hasWarning(rec, "throttled") {
 		t.Errorf("error %v, warnings %v", rec.Err, rec.Warnings)
 	}
@@ -39,7 +39,7 @@ func TestPodThrottles(t *testing.T) {
 		t.Errorf("a memory peak of %v bytes", peak)
 	}
 	if wall, cpu := rec.Metrics[cell.WallTime], rec.Metrics[cell.TotalCPU]; wall < 3*cpu {
-		t.Errorf("%v s of CPU time in %v s: at a tenth of a CPU, want ten times that", cpu, wall)
+		t.Errorf("%v s of CPU time in %v s: at a twentieth of a CPU, want twenty times that", cpu, wall)
 	}
 }
 
