@@ -143,8 +143,15 @@ func TestRatiosAreReadable(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", i, got, want)
 		}
 	}
-	if got := less(Interval{1.0001, 0.98, 1.03}, "memory"); got != "no difference in memory [-2, 3] %" {
-		t.Error(got)
+	for want, i := range map[string]Interval{
+		"no difference in p99 [-2, 3] %":    {1.0001, 0.98, 1.03},
+		"10 % less p99 [-50, 30]":           {0.9, 0.7, 1.5},
+		"between 0.02 and 22 times the p99": {0.11, 0.02, 21.6},
+		"200 % more p99 [100, 300]":         {3, 2, 4},
+	} {
+		if got := less(i, "p99"); got != want {
+			t.Errorf("%+v: %s, want %s", i, got, want)
+		}
 	}
 }
 
