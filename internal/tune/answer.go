@@ -55,8 +55,8 @@ func nameOf(metric string) string {
 	return strings.Replace(metric, cell.FigurePrefix, "", 1)
 }
 
-// less says in percent how far a ratio is below 1, or above, with its interval: percent of what may be more than twice as
-// much, or less, say nothing.
+// less says in percent how far a ratio is below 1, or above, with its interval: percent of what may be more than
+// twice as much, or less, say nothing.
 func less(i Interval, what string) string {
 	if i.Lo < 1 && i.Hi > 2 {
 		return fmt.Sprintf("between %.2g and %.2g times the %s", i.Lo, i.Hi, what)
