@@ -2,6 +2,7 @@ package web
 
 import (
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -9,11 +10,14 @@ import (
 )
 
 func TestHeapPages(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no file has such a name there")
+	}
 	t.Chdir(t.TempDir())
 	report := &heap.Report{Format: 1, Program: "/bin/x", Tree: &heap.Node{Retained: 5000, Children: []*heap.Node{
 		{Label: "main.sessions", Type: "[]uint8", Retained: 5000, Reached: 5000, Bytes: 5000, Objects: 1}}}}
 	if err := report.Save("a<b>.heap"); err != nil {
-		t.Skipf("no such name here: %v", err)
+		t.Fatal(err)
 	}
 	if err := os.WriteFile("text<x>.heap", []byte("no report"), 0o600); err != nil {
 		t.Fatal(err)
