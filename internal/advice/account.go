@@ -86,7 +86,7 @@ type Explained struct {
 	begins  token.Position // the function that a file declares around it
 	generic bool           // that is generic
 	mended  Finding        // that stands for the remedy, where that has a fix of its own
-	second  Finding        // that is tried where that saves nothing
+	others  []Finding      // that are tried in turn where that saves nothing
 	fixed   string         // the key of the finding that has the fix
 	instead string         // what is said where the remedy saves nothing
 	unsure  bool           // a trial alone tells whether the remedy saves
@@ -380,7 +380,9 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			}
 			seen.add(*part.totals.part(part.seen))
 			a.mend(part.mended, part.Share)
-			a.mend(part.second, part.Share)
+			for _, f := range part.others {
+				a.mend(f, part.Share)
+			}
 			if !a.merged(part) {
 				a.Sites = append(a.Sites, *part)
 			}

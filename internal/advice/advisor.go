@@ -90,17 +90,13 @@ type Finding struct {
 	Pkg   string `json:"-"` // import path
 	Edits fix    `json:"-"` // what mends it; nil for none
 
-	unsure bool   // as in Explained
-	after  string // the key of the finding of the same memory that is tried before; this one, if that saves nothing
+	unsure bool     // as in Explained
+	after  []string // the keys of the findings of the same memory that are tried before; this one, if those save nothing
 }
 
 // key tells findings with a fix apart.
 func (f *Finding) key() string {
-	key := fmt.Sprint(f.Spans[0].File, ":", f.Spans[0].Start, " ", f.Check)
-	if f.after != "" {
-		key += " instead"
-	}
-	return key
+	return fmt.Sprint(f.Spans[0].File, ":", f.Spans[0].Start, " ", f.Check, " ", f.Message)
 }
 
 // Text is the message with the caveat, if any.

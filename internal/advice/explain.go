@@ -145,7 +145,7 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 		return out
 	}
 	out.Check, out.Fix, out.fixed, out.Decides = "", false, "", ""
-	out.mended, out.second = Finding{}, Finding{}
+	out.mended, out.others = Finding{}, nil
 	switch {
 	case !known:
 		out.Verdict, out.Open = Unknown, true
@@ -345,9 +345,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	} else if k.guess && !e.Fix {
 		e.settle()
 	}
-	if e.Fix && !e.unsure {
-		e.second = k.second()
-	}
+	e.others = k.others()
 	return e
 }
 

@@ -35,8 +35,10 @@ func (r *Result) try(ctx context.Context, c Config) {
 	for i := range r.Evidence.Account.Sites {
 		e := &r.Evidence.Account.Sites[i]
 		got, ok := tried[e.fixed]
-		if f := &e.second; f.Edits != nil && got.Outcome != Kept && tried[f.key()].Outcome == Kept {
-			got, e.Remedy, e.Check, e.fixed = tried[f.key()], f.Message, f.Check, f.key()
+		for _, f := range e.others {
+			if other := tried[f.key()]; got.Outcome != Kept && other.Outcome == Kept {
+				got, ok, e.Remedy, e.Check, e.Fix, e.fixed = other, true, f.Message, f.Check, true, f.key()
+			}
 		}
 		switch {
 		case e.unsure && got.Outcome != Kept:
@@ -86,13 +88,13 @@ func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verif
 		err = v.sampled(within, pkgs, all)
 	}
 	slices.SortStableFunc(all, func(a, b *remedy) int {
-		return cmp.Or(min(len(a.finding.after), 1)-min(len(b.finding.after), 1),
+		return cmp.Or(len(a.finding.after)-len(b.finding.after),
 			cmp.Compare(b.finding.Share.weight(), a.finding.Share.weight()))
 	})
 	done := 0
 	for ; err == nil && done < len(all); done++ {
 		m := all[done]
-		if tried[m.finding.after].Outcome == Kept {
+		if slices.ContainsFunc(m.finding.after, func(key string) bool { return tried[key].Outcome == Kept }) {
 			continue
 		}
 		v.Progress(fmt.Sprintf("trying fix %d of %d: %s:%d", done+1, len(all), m.finding.File, m.finding.Line))

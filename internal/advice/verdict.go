@@ -56,8 +56,6 @@ func (k *subject) judge() {
 	case k.e.Fix || k.e.Verdict != "":
 	case k.outside():
 		k.buffer()
-	default:
-		k.most()
 	}
 	k.look()
 }
@@ -126,7 +124,7 @@ func (k *subject) appended() {
 // most proposes for how many elements a slice should have room as it begins, so that it grows less often and takes no
 // more memory in all: as the sizes of the profile say.
 func (k *subject) most() {
-	if k.s.Kind != life.Append || k.growth.Sized {
+	if k.outside() || k.s.Kind != life.Append || k.growth.Sized {
 		return
 	}
 	of, all := k.s.Value.Type().Underlying().(*types.Slice).Elem(), slices.Sorted(maps.Keys(k.t.sizes))
@@ -150,20 +148,31 @@ func (k *subject) most() {
 	}
 }
 
-// second is what is proposed where the remedy saves nothing.
-func (k *subject) second() (f Finding) {
-	e := *k.e
-	e.Fix, e.Check, e.Verdict = false, "", ""
-	other := *k
-	if other.e, other.how = &e, nil; k.outside() {
-		return f
+// proposals are the changes of which only a trial tells whether they save: what proposes them where the code has
+// what they rest on.
+var proposals = []func(*subject){(*subject).most}
+
+// others are the fixes that are proposed beside the remedy, the first that saves in its place.
+func (k *subject) others() (all []Finding) {
+	if !k.x.Try || k.s == nil {
+		return nil
 	}
-	other.most()
-	if edits := other.mend(); edits != nil {
-		f = other.mended(edits)
-		f.after = k.e.fixed
+	var before []string
+	if k.e.fixed != "" {
+		before = append(before, k.e.fixed)
 	}
-	return f
+	for _, propose := range proposals {
+		e, other := *k.e, *k
+		e.Fix, e.Check, e.Verdict = false, "", ""
+		other.e, other.how = &e, nil
+		propose(&other)
+		if edits := other.mend(); edits != nil {
+			f := other.mended(edits)
+			f.after = slices.Clone(before)
+			all, before = append(all, f), append(before, f.key())
+		}
+	}
+	return all
 }
 
 // regrows reports whether the rounds of a loop outgrow what it begins with, so that a
