@@ -62,6 +62,21 @@ func TestExecTellsFakesApart(t *testing.T) {
 	}
 }
 
+// A program that is not Go has no collections, which is not the same as none.
+func TestExecSaysWhatIsNotGo(t *testing.T) {
+	c := testCell("", "fail")
+	if rec := run(t, c); hasWarning(rec, "not-go") {
+		t.Error(rec.Warnings)
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("has no sh")
+	}
+	c.Command = []string{"sh", "-c", "exit 0"}
+	if rec := run(t, c); rec.Err != nil || !hasWarning(rec, "not-go") {
+		t.Error(rec.Err, rec.Warnings)
+	}
+}
+
 func TestExecKeepsFiguresOfAFailure(t *testing.T) {
 	rec := run(t, testCell("", "fail"))
 	if rec.Metrics[cell.ExitStatus] != 3 || rec.Metrics[cell.WallTime] <= 0 || !strings.Contains(rec.Stderr, "no luck today") {

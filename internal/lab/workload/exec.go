@@ -2,11 +2,13 @@ package workload
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -86,6 +88,7 @@ func (p *program) Run(ctx context.Context, rec *cell.Record) error {
 // to one goroutine; its readers' results may be used after finish.
 type started struct {
 	cmd            *exec.Cmd
+	path           string   // of the command
 	stream, output *os.File // the program's standard error and output
 	packets        bool     // stream delivers each write separately
 	before         int64    // resident bytes of this process when it started the program
@@ -107,7 +110,7 @@ const joinScript = `n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit 
 func startProgram(ctx context.Context, env Env) (*started, error) {
 	command, join := env.Command, env.Join
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	tools := plainTools(cmd.Path)
+	path, tools := cmd.Path, plainTools(cmd.Path)
 	if len(join) > 0 && cmd.Err == nil {
 		args := append([]string{"-c", joinScript, "sh", strconv.Itoa(len(join))}, join...)
 		cmd = exec.CommandContext(ctx, "sh", append(append(args, cmd.Path), command[1:]...)...)
@@ -128,7 +131,7 @@ func startProgram(ctx context.Context, env Env) (*started, error) {
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	s := &started{cmd: cmd, stream: stream, output: output, packets: packets,
+	s := &started{cmd: cmd, path: path, stream: stream, output: output, packets: packets,
 		errors: counted{Writer: os.Stderr}}
 	// The kernel counts this process's current memory towards the program's peak.
 	debug.FreeOSMemory()
@@ -180,6 +183,10 @@ func (s *started) finish(rec *cell.Record) error {
 			"split are missing")
 	}
 	setTrace(rec, s.trace, polled)
+	if _, err := buildinfo.ReadFile(s.path); err != nil && len(s.trace.Cycles)+s.trace.Relayed == 0 {
+		rec.Warn("not-go", "no collection was seen, and %s is not a Go program: GC figures count only Go programs that it "+
+			"starts, if they print to its standard error", filepath.Base(s.path))
+	}
 	return nil
 }
 
