@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 
 	"github.com/isobar-go/isobar/internal/heap/gotype"
@@ -51,7 +52,8 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 	if err == nil {
 		// What is not copied, as types are, was read from the process afterwards: its
 		// memory must have been there until now.
-		err = p.Read([]target.Range{{Addr: p.Maps[0].Start, Data: make([]byte, 1)}})
+		first := slices.IndexFunc(p.Maps, func(m target.Mapping) bool { return m.Read })
+		err = p.Read([]target.Range{{Addr: p.Maps[max(first, 0)].Start, Data: make([]byte, 1)}})
 	}
 	if err != nil {
 		if gone := p.Same(); gone != nil && !errors.Is(err, context.Canceled) {

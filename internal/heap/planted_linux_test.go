@@ -52,12 +52,12 @@ func TestPlantedLeaks(t *testing.T) {
 		t.Skip("the heap of this architecture cannot be read")
 	}
 	for _, toolchain := range toolchains {
-		for _, flags := range []string{"", "-s -w"} {
+		for _, flags := range []string{"", "-ldflags=-s -w", "-buildmode=pie"} {
 			t.Run(strings.TrimSpace(toolchain+" "+flags), func(t *testing.T) {
 				program := build(t, toolchain, flags)
 				for _, p := range planted {
 					want, config := p.holder, Config{Config: image.Config{MaxPause: time.Minute}}
-					if flags != "" { // and from a fork, where there can be one
+					if flags == "-ldflags=-s -w" { // and from a fork, where there can be one
 						want, config.ForkAbove = p.stripped, 1
 					}
 					t.Run(p.leak, func(t *testing.T) { findPlanted(t, program, p.leak, want, config) })
@@ -88,13 +88,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds testdata/planted once for one version of Go and flags of the linker.
-func build(t *testing.T, toolchain, flags string) string {
+// build builds testdata/planted once for one version of Go and a flag of go build.
+func build(t *testing.T, toolchain, flag string) string {
 	t.Helper()
 	if (invariant.Race || testing.Short()) && toolchain != own {
 		t.Skip("one version only in short and in a race build: what reads them is the same")
 	}
-	program := filepath.Join(programs, toolchain+flags)
+	program := filepath.Join(programs, toolchain+flag)
 	if _, err := os.Stat(program); err == nil {
 		return program
 	}
@@ -106,7 +106,11 @@ func build(t *testing.T, toolchain, flags string) string {
 	if err := os.WriteFile(filepath.Join(programs, "main.go"), source, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", "build", "-ldflags", flags, "-o", program, "main.go")
+	args := []string{"build", "-o", program, "main.go"}
+	if flag != "" {
+		args = slices.Insert(args, 1, flag)
+	}
+	cmd := exec.Command("go", args...)
 	cmd.Dir = programs
 	cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -210,7 +214,7 @@ func TestCoreSaysWhatTheProcessDoes(t *testing.T) {
 	if all := r.Holders(0.01); len(all) == 0 || all[0].Path != "main.app.byID" {
 		t.Errorf("holders in the core: %+v", all)
 	}
-	stripped := build(t, own, "-s -w")
+	stripped := build(t, own, "-ldflags=-s -w")
 	_, err = Open(t.Context(), name, Config{Binary: stripped})
 	if err == nil || !strings.Contains(err.Error(), "another build") {
 		t.Errorf("a core with another build of its program: %v", err)

@@ -177,7 +177,7 @@ func (p *Process) Read(ranges []Range) error {
 		}
 		n, err := unix.ProcessVMReadv(cmp.Or(p.child, p.PID), local, remote, 0)
 		if err != nil {
-			return p.refused("read the memory", err)
+			return p.refused(fmt.Sprintf("read the memory at %#x", remote[0].Base), err)
 		}
 		if n != want {
 			return fmt.Errorf("target: %d of %d bytes of process %d could be read near %#x",
