@@ -37,6 +37,7 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"finalizer", "objects with a finalizer", "objects with a finalizer"},
 	{"context", "main.request", "global at"},
 	{"subscription", "main.app.topics", "main.init.func"},
+	{"bound", "[].r.body", "global at"},
 	{"cache", "main.names.entries", "map[string]*main.record"},
 	// Kinds of roots that are no leaks.
 	{"deferred", "main.deferred", "main.deferred"},
@@ -173,6 +174,9 @@ func findPlanted(t *testing.T, program, leak, want string, config Config) {
 	const each, left = 256 << 10, 60 // objects of so many bytes
 	if off := math.Abs(float64(r.Garbage)/(left*each) - 1); off > 0.01 {
 		t.Errorf("%d bytes of garbage, %d were left: objects are missing or called live", r.Garbage, left*each)
+	}
+	if leak == "bound" && config.ForkAbove == 0 && 100*r.Untyped > r.Live { // with debug information
+		t.Errorf("%d of %d live bytes are of a type that is not known", r.Untyped, r.Live)
 	}
 	r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "no fork") })
 	if len(r.Warnings) > 0 {

@@ -5,6 +5,7 @@ import (
 	"debug/dwarf"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Variable is a global variable.
@@ -20,12 +21,14 @@ const (
 	goKind        = 0x2900 // as package reflect numbers kinds
 	goElem        = 0x2902
 	goRuntimeType = 0x2904 // offset of the descriptor from the module's types
+	goCaptured    = 0x2907 // where a variable that is captured lies in the function value
 )
 
-// Variables lists the global variables that DWARF describes, by address. bias
-// is added to their addresses.
+// Variables lists the global variables that DWARF describes, by address, and notes what function values capture. bias
+// is added to addresses.
 func (t *Table) Variables(d *dwarf.Data, bias, types uint64) ([]Variable, error) {
-	conv := converter{t: t, d: d, types: types, done: make(map[dwarf.Offset]*Type)}
+	conv := converter{t: t, d: d, types: types, done: make(map[dwarf.Offset]*Type),
+		first: make(map[string]*dwarf.Entry), bound: make(map[string]uint64)}
 	var all []Variable
 	for r := d.Reader(); ; {
 		e, err := r.Next()
@@ -34,6 +37,10 @@ func (t *Table) Variables(d *dwarf.Data, bias, types uint64) ([]Variable, error)
 		}
 		if e == nil {
 			break
+		}
+		if e.Tag == dwarf.TagSubprogram && e.Children {
+			conv.captured(r, e, bias)
+			continue
 		}
 		if e.Tag != dwarf.TagCompileUnit {
 			r.SkipChildren()
@@ -54,8 +61,55 @@ func (t *Table) Variables(d *dwarf.Data, bias, types uint64) ([]Variable, error)
 		}
 		all = append(all, Variable{Name: name, Addr: at + bias, Size: typ.Size, Type: typ})
 	}
+	for method, pc := range conv.bound {
+		if e := conv.first[method]; e != nil {
+			conv.capture(pc, conv.field(e, boundReceiver))
+		}
+	}
 	slices.SortFunc(all, func(a, b Variable) int { return cmp.Compare(a.Addr, b.Addr) })
 	return all, nil
+}
+
+// boundReceiver is where the value of a method, such as x.Serve, has its receiver.
+const boundReceiver = 8
+
+// captured notes the variables that the values of a function have, and reads to its
+// end. The compiler does not say it of functions that it also inlines.
+func (c *converter) captured(r *dwarf.Reader, function *dwarf.Entry, bias uint64) {
+	var vars []Field
+	name, _ := function.Val(dwarf.AttrName).(string)
+	pc, _ := function.Val(dwarf.AttrLowpc).(uint64)
+	if method, ok := strings.CutSuffix(name, "-fm"); ok {
+		c.bound[method] = pc + bias
+	}
+	for {
+		e, err := r.Next()
+		if err != nil || e == nil || e.Tag == 0 {
+			break
+		}
+		r.SkipChildren()
+		if c.first[name] == nil && e.Tag == dwarf.TagFormalParameter {
+			c.first[name] = e
+		}
+		if offset, ok := number(e, goCaptured); ok {
+			vars = append(vars, c.field(e, offset))
+		}
+	}
+	c.capture(pc+bias, vars...)
+}
+
+// capture notes what the values of the function at pc have.
+func (c *converter) capture(pc uint64, vars ...Field) {
+	vars = slices.DeleteFunc(vars, func(f Field) bool { return f.Type == nil })
+	if len(vars) > 0 {
+		c.t.captured[pc] = &Type{Kind: Struct, Fields: vars}
+	}
+}
+
+// field is a variable of a function value. The pointer to one that others see, too, is called &name.
+func (c *converter) field(e *dwarf.Entry, offset uint64) Field {
+	name, _ := e.Val(dwarf.AttrName).(string)
+	return Field{strings.TrimPrefix(name, "&"), offset, c.ref(e, dwarf.AttrType)}
 }
 
 // A converter turns DWARF's types into ours; where the program has a descriptor,
@@ -65,6 +119,8 @@ type converter struct {
 	d     *dwarf.Data
 	types uint64
 	done  map[dwarf.Offset]*Type
+	first map[string]*dwarf.Entry // parameter of a function
+	bound map[string]uint64       // the function of method values, by the method
 }
 
 func (c *converter) typ(at dwarf.Offset) *Type {
@@ -122,8 +178,8 @@ func (c *converter) complete(typ *Type, e *dwarf.Entry, r *dwarf.Reader) {
 			typ.Kind = Empty
 		}
 	case e.Tag == dwarf.TagPointerType:
-		if typ.Kind, typ.Size, typ.Elem = Pointer, 8, c.ref(e, dwarf.AttrType); typ.Elem == nil {
-			typ.Kind = Unsafe
+		if typ.Kind, typ.Size, typ.Elem = Pointer, 8, c.ref(e, dwarf.AttrType); typ.Elem == nil || typ.Name == anyPointer {
+			typ.Kind, typ.Elem = Unsafe, nil
 		}
 	case e.Tag == dwarf.TagTypedef:
 		if under := c.ref(e, dwarf.AttrType); under != nil && under != typ {

@@ -118,15 +118,20 @@ type Reader interface {
 
 // A Table has the types read so far. It is not safe for concurrent use.
 type Table struct {
-	mem    Reader
-	byAddr map[uint64]*Type
-	itabs  map[uint64]*Type
+	mem      Reader
+	byAddr   map[uint64]*Type
+	itabs    map[uint64]*Type
+	captured map[uint64]*Type // by the function that has it
 }
 
 // NewTable returns a table that reads from a program's memory.
 func NewTable(mem Reader) *Table {
-	return &Table{mem: mem, byAddr: make(map[uint64]*Type), itabs: make(map[uint64]*Type)}
+	return &Table{mem: mem, byAddr: make(map[uint64]*Type), itabs: make(map[uint64]*Type),
+		captured: make(map[uint64]*Type)}
 }
+
+// Captured returns what the values of the function at pc capture, as a struct; nil where DWARF does not say it.
+func (t *Table) Captured(pc uint64) *Type { return t.captured[pc] }
 
 var le = binary.LittleEndian
 
@@ -156,6 +161,9 @@ var kinds = [kindUnsafePointer + 1]struct {
 	kindPointer: {Pointer, 8}, kindSlice: {Slice, 24}, kindString: {String, 16}, kindStruct: {Struct, 0},
 	kindUnsafePointer: {Unsafe, 8},
 }
+
+// anyPointer is what generic code has for a pointer, whatever it points to.
+const anyPointer = "go.shape.*uint8"
 
 // At returns the type whose descriptor is at addr, nil if there is none.
 func (t *Table) At(addr uint64) *Type {
@@ -195,7 +203,9 @@ func (t *Table) complete(typ *Type, kind byte, b []byte) {
 	typ.Kind = kinds[kind].kind
 	switch kind {
 	case kindPointer, kindChan, kindSlice:
-		typ.Elem = t.At(word(0))
+		if typ.Elem = t.At(word(0)); typ.Name == anyPointer {
+			typ.Kind, typ.Elem = Unsafe, nil
+		}
 	case kindMap:
 		typ.Elem, typ.Group = t.At(word(1)), t.At(word(2))
 	case kindInterface:

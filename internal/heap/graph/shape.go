@@ -17,7 +17,7 @@ const (
 	mapTable       // internal/runtime/maps.table
 	mapGroups      // keys and values
 	channel        // runtime.hchan of a channel of type t
-	closure        // a function value; name is the function
+	closure        // a function value; name is the function, and t what it captures, if that is known
 	text           // bytes of a string
 )
 
@@ -142,6 +142,13 @@ func (g *Graph) layout(s shape) layout {
 		if s.t.Elem != nil {
 			put(f["runtime.hchan.buf"], word{label: g.label("<-"), to: shape{form: value, t: s.t.Elem, array: true}})
 		}
+	case closure:
+		if s.t == nil {
+			break
+		}
+		for _, w := range s.t.Words() {
+			put(w.Offset, word{label: g.label(w.Path), t: w.Type, to: pointee(w.Type)})
+		}
 	}
 	l.pack()
 	return l
@@ -265,7 +272,7 @@ func (g *Graph) closureAt(to uint64) shape {
 // closure returns the shape of a function value whose first word is pc.
 func (g *Graph) closure(pc uint64) shape {
 	if name := g.functionAt(pc); name != "" {
-		return shape{form: closure, name: name}
+		return shape{form: closure, name: name, t: g.types.Captured(pc)}
 	}
 	return shape{}
 }

@@ -42,6 +42,15 @@ type lookups struct {
 	order   []string
 }
 
+func (r *record) clear() { r.body = nil }
+
+func reset[T any](to *T) func() {
+	return func() {
+		var zero T
+		*to = zero
+	}
+}
+
 var (
 	app     registry
 	window  []byte
@@ -126,6 +135,13 @@ var leaks = map[string]func(){
 		for range 60 {
 			body := blob()
 			app.topics["t"] = append(app.topics["t"], func() { body[0]++ })
+		}
+	},
+	"bound": func() {
+		app.topics = make(map[string][]func())
+		for i := range 60 {
+			body, r := blob(), &record{i, blob()}
+			app.topics["t"] = append(app.topics["t"], r.clear, func() { body = nil }, reset(&body))
 		}
 	},
 	"cache": func() {
