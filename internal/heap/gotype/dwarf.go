@@ -28,7 +28,7 @@ const (
 // is added to addresses.
 func (t *Table) Variables(d *dwarf.Data, bias, types uint64) ([]Variable, error) {
 	conv := converter{t: t, d: d, types: types, done: make(map[dwarf.Offset]*Type),
-		first: make(map[string]*dwarf.Entry), bound: make(map[string]uint64)}
+		first: make(map[string]dwarf.Offset), bound: make(map[string]uint64)}
 	var all []Variable
 	for r := d.Reader(); ; {
 		e, err := r.Next()
@@ -62,7 +62,9 @@ func (t *Table) Variables(d *dwarf.Data, bias, types uint64) ([]Variable, error)
 		all = append(all, Variable{Name: name, Addr: at + bias, Size: typ.Size, Type: typ})
 	}
 	for method, pc := range conv.bound {
-		if e := conv.first[method]; e != nil {
+		r := d.Reader()
+		r.Seek(conv.first[method])
+		if e, err := r.Next(); err == nil && e != nil && conv.first[method] != 0 {
 			conv.capture(pc, conv.field(e, boundReceiver))
 		}
 	}
@@ -88,8 +90,8 @@ func (c *converter) captured(r *dwarf.Reader, function *dwarf.Entry, bias uint64
 			break
 		}
 		r.SkipChildren()
-		if c.first[name] == nil && e.Tag == dwarf.TagFormalParameter {
-			c.first[name] = e
+		if c.first[name] == 0 && e.Tag == dwarf.TagFormalParameter {
+			c.first[name] = e.Offset
 		}
 		if offset, ok := number(e, goCaptured); ok {
 			vars = append(vars, c.field(e, offset))
@@ -119,7 +121,7 @@ type converter struct {
 	d     *dwarf.Data
 	types uint64
 	done  map[dwarf.Offset]*Type
-	first map[string]*dwarf.Entry // parameter of a function
+	first map[string]dwarf.Offset // parameter of a function, which is a method's receiver
 	bound map[string]uint64       // the function of method values, by the method
 }
 
