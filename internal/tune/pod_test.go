@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -93,7 +94,12 @@ func TestThrottledPod(t *testing.T) {
 			t.Errorf("%s: CPU time %+v is printed beside %.3f s measured", in[i].GC, p.CPU, c)
 		}
 	}
-	if waited := inside[0].Waiting; waited < 0.2 {
+	var waits []float64
+	for _, p := range inside[:runs] {
+		waits = append(waits, p.Waiting)
+	}
+	slices.Sort(waits)
+	if waited := waits[runs/2]; waited < 0.2 {
 		t.Errorf("half a CPU, and the program waited %.2f of its time", waited)
 	}
 	if why := m.contradicted(); why != "" {
