@@ -161,15 +161,32 @@ func (s *Server) URL() string {
 	return s.ns.ClientURL()
 }
 
-// Wait waits until ctx ends, or the server loses its streams, which is an error.
+// Wait waits until ctx ends, or the server cannot write its streams, which is an error.
 func (s *Server) Wait(ctx context.Context) error {
-	for s.ns.JetStreamEnabled() {
+	for {
+		if err := s.writable(); err != nil {
+			return fmt.Errorf("fleet: serve: cannot write the streams in %s any more, most likely because the disk is full: "+
+				"make room and start it again: no record is lost (%w)", s.dir, err)
+		}
 		if pause(ctx, time.Second); ctx.Err() != nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("fleet: serve: cannot write the streams in %s any more, most likely because the disk is full: make "+
-		"room and start it again: no record is lost", s.dir)
+}
+
+// writable returns why the server stores no messages any more, if so. A single server
+// refuses a stream for good after a failed write, and does not answer who publishes to
+// it; servers in a cluster turn JetStream off.
+func (s *Server) writable() error {
+	if !s.ns.JetStreamEnabled() {
+		return errors.New("JetStream is off")
+	}
+	for _, e := range s.ns.Healthz(&server.HealthzOptions{Details: true}).Errors {
+		if e.Type == server.HealthzErrorStream && strings.Contains(e.Error, "write error") {
+			return errors.New(e.Error)
+		}
+	}
+	return nil
 }
 
 // Close stops the server.

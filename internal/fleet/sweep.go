@@ -57,7 +57,7 @@ type sweep struct {
 	silent  bool           // workers have not been told of it since it began
 	results jetstream.MessagesContext
 	dead    jetstream.Consumer
-	lastAt  time.Time // of the last result or check of the streams
+	lastAt  time.Time // of the last result or beginning
 	deadAt  time.Time // of the last check for dead messages
 	fitAt   time.Time // of the next check that a worker qualifies
 	warned  string    // the last error reported
@@ -175,7 +175,10 @@ func (s *sweep) step(ctx context.Context) error {
 		}
 	}
 	if now.Sub(s.lastAt) > s.AckWait {
-		return s.reconcile(ctx)
+		// Blocks may be lost, or the consumer of results, or the request to it: the
+		// servers report none of these. The next step begins again.
+		s.stop()
+		return nil
 	}
 	if n == 0 && now.After(s.fitAt) {
 		s.fitAt = now.Add(time.Minute)
