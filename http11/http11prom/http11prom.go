@@ -11,75 +11,40 @@
 package http11prom
 
 import (
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/isobar-go/isobar/http11"
 )
 
-const prefix = "isobar_http11_"
+// prefix begins all names, and memory those of request memory, which have its mode as label.
+const prefix, memory = "isobar_http11_", "memory_"
 
-// A metric is one figure of Stats.
-type metric struct {
-	desc  *prometheus.Desc
-	kind  prometheus.ValueType
-	value func(*http11.Stats) float64
-}
-
-func server(kind prometheus.ValueType, name, help string, value func(*http11.Stats) float64) metric {
-	return metric{prometheus.NewDesc(prefix+name, help, nil, nil), kind, value}
-}
-
-// memory is a request memory metric, labelled with its mode.
-func memory(kind prometheus.ValueType, name, help string, value func(*http11.MemoryStats) float64) metric {
-	return metric{prometheus.NewDesc(prefix+"memory_"+name, help, []string{"memory"}, nil), kind,
-		func(s *http11.Stats) float64 { return value(&s.Memory) }}
-}
-
-const (
-	gauge   = prometheus.GaugeValue
-	counter = prometheus.CounterValue
-)
-
-var serverMetrics = []metric{
-	server(gauge, "connections_open", "Connections that are open, hijacked ones not included.",
-		func(s *http11.Stats) float64 { return float64(s.Conns) }),
-	server(counter, "connections_total", "Connections that were accepted.",
-		func(s *http11.Stats) float64 { return float64(s.Accepted) }),
-	server(counter, "accept_errors_total", "Errors after which accepting paused.",
-		func(s *http11.Stats) float64 { return float64(s.AcceptErrors) }),
-	server(counter, "panics_total", "Panics of handlers.", func(s *http11.Stats) float64 { return float64(s.Panics) }),
-	server(counter, "refused_total", "Requests that were malformed or beyond a limit.",
-		func(s *http11.Stats) float64 { return float64(s.Refused) }),
-	server(counter, "handshake_errors_total", "Connections whose TLS handshake failed.",
-		func(s *http11.Stats) float64 { return float64(s.HandshakeErrors) }),
-	server(counter, "held_loops_total", "Handlers that held a loop for more than 10 ms.",
-		func(s *http11.Stats) float64 { return float64(s.Held) }),
-	server(counter, "late_uses_total", "Uses of a request after its handler had returned, which were refused.",
-		func(s *http11.Stats) float64 { return float64(s.Late) }),
-	server(counter, "timeouts_total", "Time-outs of reading a request or writing a response.",
-		func(s *http11.Stats) float64 { return float64(s.Timeouts) }),
-}
-
-var memoryMetrics = []metric{
-	memory(gauge, "requests", "Requests, or connections between two of them, that have memory.",
-		func(m *http11.MemoryStats) float64 { return float64(m.Requests) }),
-	memory(counter, "hits_total", "Blocks served from memory that was at hand.",
-		func(m *http11.MemoryStats) float64 { return float64(m.Hits) }),
-	memory(counter, "misses_total", "Blocks for which memory had to be made.",
-		func(m *http11.MemoryStats) float64 { return float64(m.Misses) }),
-	memory(gauge, "blocks_in_use", "Blocks in use.", func(m *http11.MemoryStats) float64 { return float64(m.InUse) }),
-	memory(gauge, "in_use_bytes", "Memory of blocks in use.",
-		func(m *http11.MemoryStats) float64 { return float64(m.InUseBytes) }),
-	memory(gauge, "held_bytes", "Memory of blocks in use, of idle ones, and of the rest of their chunks.",
-		func(m *http11.MemoryStats) float64 { return float64(m.HeldBytes) }),
-	memory(gauge, "utilization_ratio", "Share of the held memory that is in use; the rest is idle or fragmentation.",
-		func(m *http11.MemoryStats) float64 { return m.Utilization() }),
-	memory(counter, "chunks_made_total", "Chunks made, by slab and arena.",
-		func(m *http11.MemoryStats) float64 { return float64(m.ChunksMade) }),
-	memory(counter, "chunks_freed_total", "Chunks given back, by slab and arena.",
-		func(m *http11.MemoryStats) float64 { return float64(m.ChunksFreed) }),
-	memory(counter, "pooled_total", "Blocks that pools served in place of slab or arena.",
-		func(m *http11.MemoryStats) float64 { return float64(m.Pooled) }),
+// figures calls gauge and counter for each figure, in a fixed order.
+func figures(s *http11.Stats, gauge, counter func(name, help string, value float64)) {
+	gauge("connections_open", "Connections that are open, hijacked ones not included.", float64(s.Conns))
+	counter("connections_total", "Connections that were accepted.", float64(s.Accepted))
+	counter("accept_errors_total", "Errors after which accepting paused.", float64(s.AcceptErrors))
+	counter("panics_total", "Panics of handlers.", float64(s.Panics))
+	counter("refused_total", "Requests that were malformed or beyond a limit.", float64(s.Refused))
+	counter("handshake_errors_total", "Connections whose TLS handshake failed.", float64(s.HandshakeErrors))
+	counter("held_loops_total", "Handlers that held a loop for more than 10 ms.", float64(s.Held))
+	counter("late_uses_total", "Uses of a request after its handler had returned, which were refused.", float64(s.Late))
+	counter("timeouts_total", "Time-outs of reading a request or writing a response.", float64(s.Timeouts))
+	m := &s.Memory
+	gauge(memory+"requests", "Requests, or connections between two of them, that have memory.", float64(m.Requests))
+	counter(memory+"hits_total", "Blocks served from memory that was at hand.", float64(m.Hits))
+	counter(memory+"misses_total", "Blocks for which memory had to be made.", float64(m.Misses))
+	gauge(memory+"blocks_in_use", "Blocks in use.", float64(m.InUse))
+	gauge(memory+"in_use_bytes", "Memory of blocks in use.", float64(m.InUseBytes))
+	gauge(memory+"held_bytes", "Memory of blocks in use, of idle ones, and of the rest of their chunks.",
+		float64(m.HeldBytes))
+	gauge(memory+"utilization_ratio", "Share of the held memory that is in use; the rest is idle or fragmentation.",
+		m.Utilization())
+	counter(memory+"chunks_made_total", "Chunks made, by slab and arena.", float64(m.ChunksMade))
+	counter(memory+"chunks_freed_total", "Chunks given back, by slab and arena.", float64(m.ChunksFreed))
+	counter(memory+"pooled_total", "Blocks that pools served in place of slab or arena.", float64(m.Pooled))
 }
 
 type collector struct{ server *http11.Server }
@@ -88,21 +53,28 @@ type collector struct{ server *http11.Server }
 func New(s *http11.Server) prometheus.Collector { return collector{s} }
 
 func (collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, m := range serverMetrics {
-		ch <- m.desc
+	describe := func(name, help string, _ float64) { ch <- desc(name, help) }
+	figures(&http11.Stats{}, describe, describe)
+}
+
+func desc(name, help string) *prometheus.Desc {
+	var labels []string
+	if strings.HasPrefix(name, memory) {
+		labels = []string{"memory"}
 	}
-	for _, m := range memoryMetrics {
-		ch <- m.desc
-	}
+	return prometheus.NewDesc(prefix+name, help, labels, nil)
 }
 
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.server.Stats()
-	for _, m := range serverMetrics {
-		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(&s))
+	of := func(kind prometheus.ValueType) func(name, help string, value float64) {
+		return func(name, help string, value float64) {
+			var labels []string
+			if strings.HasPrefix(name, memory) {
+				labels = []string{s.Memory.Mode.String()}
+			}
+			ch <- prometheus.MustNewConstMetric(desc(name, help), kind, value, labels...)
+		}
 	}
-	mode := s.Memory.Mode.String()
-	for _, m := range memoryMetrics {
-		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(&s), mode)
-	}
+	figures(&s, of(prometheus.GaugeValue), of(prometheus.CounterValue))
 }
