@@ -67,30 +67,33 @@ func (c *Context) AddHeader(name, value string) error {
 	return err
 }
 
-// misused panics for a field that is not allowed, if the head could still be
-// changed.
-func (c *Context) misused(op, wrong string) error {
+// do calls f with the response, in methods that few requests need; those of every
+// request do it by themselves.
+func (c *Context) do(op string, f func(*exchange) error) error {
 	x := c.respond()
 	if x == nil {
 		return c.r.late(op)
 	}
 	defer x.exit()
-	if x.state > stateHead {
-		return ErrHeadWritten
-	}
-	panic("http11: " + op + ": " + wrong)
+	return f(x)
+}
+
+// misused panics for a field that is not allowed, if the head could still be
+// changed.
+func (c *Context) misused(op, wrong string) error {
+	return c.do(op, func(x *exchange) error {
+		if x.state > stateHead {
+			return ErrHeadWritten
+		}
+		panic("http11: " + op + ": " + wrong)
+	})
 }
 
 // RemoveHeader removes the fields of that name; for Content-Length it also
 // withdraws the declared length. It returns ErrHeadWritten once content was
 // written.
 func (c *Context) RemoveHeader(name string) error {
-	x := c.respond()
-	if x == nil {
-		return c.r.late("RemoveHeader")
-	}
-	defer x.exit()
-	return x.withdrawHeader(name)
+	return c.do("RemoveHeader", func(x *exchange) error { return x.withdrawHeader(name) })
 }
 
 // ResponseHeader returns the value of the first field of that name as it was
@@ -118,13 +121,7 @@ func (c *Context) SetContentLength(n int64) error {
 // panics as SetHeader does, and for fields that would change the framing of the
 // response.
 func (c *Context) SetTrailer(name, value string) error {
-	x := c.respond()
-	if x == nil {
-		return c.r.late("SetTrailer")
-	}
-	defer x.exit()
-	x.setTrailer(name, value)
-	return nil
+	return c.do("SetTrailer", func(x *exchange) error { return x.setTrailer(name, value) })
 }
 
 // Inform immediately sends an informational response, such as 103 (Early
@@ -132,12 +129,7 @@ func (c *Context) SetTrailer(name, value string) error {
 // an HTTP/1.0 client. It panics if status is not 1xx, and for 101: use Hijack
 // instead.
 func (c *Context) Inform(status int, fields ...string) error {
-	x := c.respond()
-	if x == nil {
-		return c.r.late("Inform")
-	}
-	defer x.exit()
-	return x.inform(status, fields)
+	return c.do("Inform", func(x *exchange) error { return x.inform(status, fields) })
 }
 
 // Reset discards the unsent part of the response and reports whether nothing
@@ -206,12 +198,7 @@ func (c *Context) Flush() error {
 // Error replaces pending content with a status and a text. It returns an error
 // if part of the response was already sent.
 func (c *Context) Error(status int, text string) error {
-	x := c.respond()
-	if x == nil {
-		return c.r.late("Error")
-	}
-	defer x.exit()
-	return x.error(status, text)
+	return c.do("Error", func(x *exchange) error { return x.error(status, text) })
 }
 
 // SendFile answers with the named file, or with 404 if it does not exist or is
@@ -230,22 +217,12 @@ func (c *Context) sendOpened(f *os.File, err error) error {
 	if f != nil {
 		defer f.Close()
 	}
-	x := c.respond()
-	if x == nil {
-		return c.r.late("SendFile")
-	}
-	defer x.exit()
-	return x.sendOpened(f, err)
+	return c.do("SendFile", func(x *exchange) error { return x.sendOpened(f, err) })
 }
 
 // sendStat is SendOpen with the file's info already at hand.
 func (c *Context) sendStat(f *os.File, info fs.FileInfo) error {
-	x := c.respond()
-	if x == nil {
-		return c.r.late("SendOpen")
-	}
-	defer x.exit()
-	return x.sendStat(f, info)
+	return c.do("SendOpen", func(x *exchange) error { return x.sendStat(f, info) })
 }
 
 // SendOpen answers with the content of an open file, from its beginning. The
@@ -255,12 +232,7 @@ func (c *Context) sendStat(f *os.File, info fs.FileInfo) error {
 // ranges gets the whole file, as section 14.2 allows. Methods other than GET
 // and HEAD get 405. Over TCP the kernel copies the file.
 func (c *Context) SendOpen(f *os.File) error {
-	x := c.respond()
-	if x == nil {
-		return c.r.late("SendOpen")
-	}
-	defer x.exit()
-	return x.sendOpen(f)
+	return c.do("SendOpen", func(x *exchange) error { return x.sendOpen(f) })
 }
 
 // Recall takes back the content written so far and any declared length, and
@@ -289,14 +261,11 @@ func (c *Context) Recall() (content View, ok bool) {
 // previous caller. OnStream returns an error if the response is already
 // streamed.
 func (c *Context) OnStream(f func(w io.Writer) io.WriteCloser) error {
-	x := c.respond()
-	if x == nil {
-		return c.r.late("OnStream")
-	}
-	defer x.exit()
-	if x.state >= stateStreamed || x.calling {
-		return errors.New("http11: OnStream: the response is streamed already; call it before the first Write")
-	}
-	x.onStream = append(x.onStream, f)
-	return nil
+	return c.do("OnStream", func(x *exchange) error {
+		if x.state >= stateStreamed || x.calling {
+			return errors.New("http11: OnStream: the response is streamed already; call it before the first Write")
+		}
+		x.onStream = append(x.onStream, f)
+		return nil
+	})
 }

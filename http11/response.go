@@ -189,7 +189,7 @@ func (c *exchange) setContentLength(n int64) error {
 	return nil
 }
 
-func (c *exchange) setTrailer(name, value string) {
+func (c *exchange) setTrailer(name, value string) error {
 	if !trailing(knownID(name)) {
 		panic("http11: SetTrailer: " + name + " must not be a trailer field; use SetHeader")
 	}
@@ -197,6 +197,7 @@ func (c *exchange) setTrailer(name, value string) {
 		panic("http11: SetTrailer: " + wrong)
 	}
 	c.trailer = appendField(c.trailer, name, value)
+	return nil
 }
 
 // header returns the value of a field that was set.
