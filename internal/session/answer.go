@@ -36,7 +36,7 @@ func showAnswer(p *page.Run, run store.Run, data []byte) ([]string, error) {
 	if r.Outcome == tune.Recommended {
 		p.Traced = append(p.Traced, page.Traced{Name: "the recommendation", Key: r.Setting.Key()})
 	}
-	p.Procs = procsMap(r, run)
+	p.Procs = procsMap(r)
 	if head, rows := r.PodTable(); len(rows) > 0 {
 		p.Pods = &plot.Table{Label: "Pods", Left: len(head), Head: head}
 		for _, row := range rows {

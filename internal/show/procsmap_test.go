@@ -18,13 +18,13 @@ func TestProcsMapOfPage(t *testing.T) {
 	g := groupOf("exec", "", cell.DefaultGC, 100)
 	g.Series[cell.WallTime] = seriesOf(cell.WallTime, 1, 1.1)
 	a := &stat.Analysis{Groups: []*stat.Group{g}}
-	m := &plot.ProcsMap{Figures: []plot.MapFigure{{Metric: cell.WallTime}}, Hint: "More with:", Command: "isobar tune --gomaxprocs 2 -- 'a b'"}
+	m := &plot.ProcsMap{Figures: []plot.MapFigure{{Metric: cell.WallTime}}}
 	m.Forecasts = []plot.Forecast{{GC: cell.DefaultGC, Procs: 1, Wall: [3]float64{1, 1, 1}}}
 	var shown bytes.Buffer
 	if err := page.Write(&shown, page.Run{Meta: cell.Run{Name: "tune"}, Procs: m}, a); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"GC setting × GOMAXPROCS", "predicted", "More with: <code>isobar tune --gomaxprocs 2 -- &#39;a b&#39;</code>", "90 % intervals"} {
+	for _, want := range []string{"GC setting × GOMAXPROCS", "predicted", "90 % intervals"} {
 		if !strings.Contains(shown.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -59,7 +59,6 @@ func tunedProgram() (*stat.Analysis, *plot.ProcsMap) {
 
 func TestProcsMap(t *testing.T) {
 	a, m := tunedProgram()
-	m.Hint, m.Command = "More with:", "isobar tune --gomaxprocs 2 -- 'a b'"
 	p := plot.Procs(text.Sections(a)[0], "exec", m)
 	var b bytes.Buffer
 	fmt.Fprintln(&b, strings.Join(p.Table.Head, " | "))

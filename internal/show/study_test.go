@@ -231,7 +231,6 @@ func tuned() *sampleRun {
 	}
 	s.meta.Procs = &plot.ProcsMap{
 		Figures: []plot.MapFigure{{Metric: cell.WallTime}, {Metric: cell.TotalCPU}},
-		Hint:    "For more rows:", Command: "isobar tune --gomaxprocs 1,4,8 --seed 20260314 -- ./batch input.csv",
 	}
 	for i, percent := range []int{100, 150, 200, 300, 400, 600, 800, 1200, 1600, 3200, -1} {
 		gc := cell.GC{Percent: percent}

@@ -15,9 +15,8 @@ import (
 // A Plot is one or more panels with a common legend, caption and data table.
 type Plot struct {
 	ID, Title, Section, Caption string
-	Hint, Command               string // how to get more; "" for none
-	Wide                        bool   // takes the full width of the page
-	Pairs                       bool   // panels are in two columns
+	Wide                        bool // takes the full width of the page
+	Pairs                       bool // panels are in two columns
 	Panels                      []Panel
 	Legend                      []Legend
 	Table                       Table

@@ -17,8 +17,6 @@ import (
 type ProcsMap struct {
 	Figures   []MapFigure // one map each
 	Forecasts []Forecast
-	// Hint and Command say how to get more of the map; both may be "".
-	Hint, Command string
 }
 
 // A MapFigure is a metric for a map, and whether more of it is better.
@@ -38,7 +36,6 @@ func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
 	p := Plot{ID: id + "-procs", Title: "GC setting × GOMAXPROCS"}
 	if m != nil {
 		figures = m.Figures
-		p.Hint, p.Command = m.Hint, m.Command
 	}
 	return heatPlot(s, p, gomaxprocs, figures, m)
 }
