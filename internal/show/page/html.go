@@ -104,8 +104,8 @@ func (h *section) add(title, note string, t *plot.Table) {
 func (h *section) addComparisons(title string, s *text.Section) {
 	h.add(title, "", comparisonsTable(s))
 	h.add("By machine: the results of each, and whether they agree", "Welch's test of the mean logarithms of the ratios "+
-		"decides whether they agree; I² is the share of their variation beyond chance. If they disagree, there is no common "+
-		"verdict.", byMachineTable(s))
+		"decides whether they agree; I² is the share of their variation beyond chance. If they disagree, there is no "+
+		"common verdict.", byMachineTable(s))
 }
 
 // identifiers are the ids used in the page.
@@ -138,8 +138,8 @@ func sectionOf(s *text.Section, id string, r Run) section {
 	if g, ok := s.Grid(); ok {
 		h.Grid = gridOf(g, id)
 	}
-	h.Plots = drawn(s.Name, plot.Procs(s, id, r.Procs), plot.ByMachine(s, id), plot.HeatMap(s, id), plot.Pareto(s, id),
-		plot.Latency(s, id), plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id))
+	h.Plots = drawn(s.Name, plot.Procs(s, id, r.Procs), plot.ByMachine(s, id), plot.HeatMap(s, id), plot.Latency(s, id),
+		plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id))
 	if phases := phasesTable(s); len(phases.Rows) > 0 {
 		h.Details = []detail{{"What the collector did during the slowest operations", text.PhaseNote, phases, true}}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -34,6 +35,13 @@ func from(measured bool) string {
 		return "measured"
 	}
 	return "predicted"
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
 }
 
 // A Named is a setting that the answer of a tuned run names, as it was measured.
@@ -238,4 +246,36 @@ func (p *forecastPanel) draw() Panel {
 	}
 	d.names(f, names)
 	return Panel{p.title, d.done()}
+}
+
+// A name belongs beside a mark.
+type name struct {
+	mark point
+	text string
+}
+
+// names writes names beside their marks if there is room.
+func (d *drawing) names(f frame, all []name) {
+	const letter, height = 8.6, 17.0 // on narrow screens
+	var taken []point                // left ends and base lines of the names; all end at right
+	var ends []float64
+	for _, n := range all {
+		shown := text.Shorten(n.text, 28)
+		width := letter * float64(utf8.RuneCountInString(shown))
+		at := point{n.mark.x + 8, n.mark.y - 6}
+		if at.x+width > f.right {
+			at.x = f.right - width
+		}
+		if at.x < f.left || at.y < f.top+height {
+			continue
+		}
+		clash := false
+		for i, other := range taken {
+			clash = clash || math.Abs(other.y-at.y) < height && at.x < ends[i] && other.x < at.x+width
+		}
+		if !clash {
+			taken, ends = append(taken, at), append(ends, at.x+width)
+			d.text("name", "start", at.x, at.y, shown)
+		}
+	}
 }
