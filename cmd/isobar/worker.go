@@ -114,27 +114,16 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 // runUntilDrained drains the worker at the first signal, which ends ctx, and
 // ends it at the second.
 func (a *app) runUntilDrained(ctx context.Context, w *fleet.Worker) error {
-	again := make(chan os.Signal, 1)
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	stopped := make(chan struct{})
-	defer close(stopped)
-	go func() {
-		select {
-		case <-stopped:
-			return
-		case <-ctx.Done():
-		}
-		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-		defer signal.Stop(again)
+	defer context.AfterFunc(ctx, func() {
+		again, stop := signal.NotifyContext(hard, os.Interrupt, syscall.SIGTERM)
+		defer stop()
 		w.Drain()
 		fmt.Fprintln(a.Err, "isobar: worker: finishing the current block; interrupt again to give it back")
-		select {
-		case <-stopped:
-		case <-again:
-			cancel()
-		}
-	}()
+		<-again.Done()
+		cancel()
+	})()
 	return w.Run(hard)
 }
 
