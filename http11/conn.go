@@ -96,14 +96,20 @@ func newConn(s *Server, nc net.Conn) *conn {
 	if !rawIO {
 		return c
 	}
-	switch nc := nc.(type) {
-	case *net.TCPConn:
-		c.raw, _ = nc.SyscallConn()
-	case *net.UnixConn:
-		c.raw, _ = nc.SyscallConn()
-	}
+	c.raw = rawOf(nc)
 	c.tryRead, c.tryWrite = c.readFD, c.writeFD
 	return c
+}
+
+// rawOf returns the descriptor of a connection of package net, nil of others.
+func rawOf(nc net.Conn) (raw syscall.RawConn) {
+	switch nc := nc.(type) {
+	case *net.TCPConn:
+		raw, _ = nc.SyscallConn()
+	case *net.UnixConn:
+		raw, _ = nc.SyscallConn()
+	}
+	return raw
 }
 
 // serve answers the requests of a connection. It returns when the connection

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -115,21 +114,12 @@ func newLoop(s *Server) (*loop, error) {
 // take gives nc to a loop and reports whether it could. It duplicates the
 // descriptor, because the runtime watches the one of package net.
 func (ls *loops) take(nc net.Conn) bool {
-	source, ok := nc.(syscall.Conn)
-	if !ok {
-		return false
-	}
-	switch nc.(type) {
-	case *net.TCPConn, *net.UnixConn:
-	default:
-		return false
-	}
-	raw, err := source.SyscallConn()
-	if err != nil {
+	raw := rawOf(nc)
+	if raw == nil {
 		return false
 	}
 	fd := -1
-	closed := raw.Control(func(old uintptr) { fd, err = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
+	closed := raw.Control(func(old uintptr) { fd, _ = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
 	if closed != nil || fd < 0 {
 		return false // for example out of descriptors
 	}
@@ -327,7 +317,7 @@ func (l *loop) remove(s *socket) {
 		}
 	}
 	unix.Close(s.fd)
-	l.srv.forgetSocket()
+	l.srv.forget(nil)
 }
 
 // next returns the next socket to serve; nil when the loop has ended.

@@ -325,25 +325,19 @@ func (s *Server) connError(remote net.Addr, err error) {
 	}
 }
 
-// forget is called once for each connection, when it ends or is hijacked.
+// forget is called once for each connection, when it ends or is hijacked; c is nil for
+// one of a loop.
 func (s *Server) forget(c *conn) {
 	if s.slots != nil {
 		<-s.slots
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.conns, c)
-	s.drain()
-}
-
-// forgetSocket is forget for a connection of a loop.
-func (s *Server) forgetSocket() {
-	if s.slots != nil {
-		<-s.slots
+	if c == nil {
+		s.sockets--
+	} else {
+		delete(s.conns, c)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sockets--
 	s.drain()
 }
 
