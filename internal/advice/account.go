@@ -357,6 +357,7 @@ func (c *cause) compare(d *cause) int {
 // account explains what was charged, the heaviest first.
 func (j *joiner) account(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *Account {
 	x := newExplainer(c, units, base, findings)
+	x.causes = j.causes
 	var note string
 	if x.measured, note = measure(ctx, c, j, units); note != "" {
 		j.notes = append(j.notes, note)

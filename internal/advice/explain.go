@@ -26,6 +26,7 @@ type explainer struct {
 	src      texts
 	measured sightings
 	apart    []string // files that are compiled under other names
+	causes   map[causeKey]*cause
 }
 
 func newExplainer(c Config, units []*unit, base string, findings []Finding) *explainer {

@@ -10,6 +10,7 @@ import (
 	"go/version"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/ssa"
@@ -268,20 +269,26 @@ func (m *mender) sized() bool {
 	if !ok || !m.lasting(m.growth.Rounds, made.Pos()) {
 		return false
 	}
-	path, _ := astutil.PathEnclosingInterval(m.file, made.Pos(), made.Pos())
+	return m.larger(made.Pos(), "", ", "+m.number())
+}
+
+// larger gives what is made empty at a place a size, behind the length that make has there.
+func (m *mender) larger(at token.Pos, length, size string) bool {
+	path, _ := astutil.PathEnclosingInterval(m.file, at, at)
 	for _, n := range path {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			if len(n.Args) != 1 {
+			if len(n.Args) != 1+strings.Count(length, ",") {
 				return false
 			}
-			m.put(n.Args[0].End(), n.Args[0].End(), ", "+m.number())
+			end := n.Args[len(n.Args)-1].End()
+			m.put(end, end, size)
 			return true
 		case *ast.CompositeLit:
 			if len(n.Elts) > 0 || n.Type == nil {
 				return false
 			}
-			m.put(n.Pos(), n.End(), "make("+m.text(n.Type)+", "+m.number()+")")
+			m.put(n.Pos(), n.End(), "make("+m.text(n.Type)+length+size+")")
 			return true
 		case *ast.BlockStmt:
 			return false

@@ -99,6 +99,21 @@ func Late(in []int) map[int]int {
 	return nil
 }
 
+type line struct{ text []byte }
+
+func Joined(l *line, in []int) {
+	for i, v := range in[:4] {
+		if v == 2 {
+			l.text = append(l.text, "two"...)
+		} else {
+			l.text = append(l.text, '#', byte('0'+v))
+		}
+		if i%2 == 0 {
+			l.text = append(l.text, "; and so on"...)
+		}
+	}
+}
+
 func Empty(in []int) map[int]int {
 	m := make(map[int]int)
 	for i, v := range in {
@@ -211,6 +226,21 @@ func BenchmarkLate(b *testing.B) {
 	}
 }
 
+var joined line
+
+func TestJoined(t *testing.T) {
+	if Joined(&joined, in); string(joined.text) != "#0; and so on#1two; and so on#3" {
+		t.Errorf("%s", joined.text)
+	}
+}
+
+func BenchmarkJoined(b *testing.B) {
+	for b.Loop() {
+		joined = line{}
+		Joined(&joined, in)
+	}
+}
+
 func BenchmarkEmpty(b *testing.B) {
 	for b.Loop() {
 		entries = Empty(in)
@@ -250,10 +280,11 @@ func TestRemediesAreTried(t *testing.T) {
 		}
 		return by
 	}
-	proposed := map[string]string{"Grown": "b.Grow(len(in))", "Built": "strings.Builder", "Begun": "room for 32",
+	proposed := map[string]string{"Grown": "b.Grow(len(in))", "Built": "strings.Builder",
+		"Begun": "begin few with room for 32", "Joined": "begin l.text with room for 32: make([]byte, 0, 32)",
 		"Late": "as its first entry comes"}
 	tried := maps.Clone(proposed)
-	tried["Few"], tried["Scratch"] = "begin with room for ", "make the slice once, before the loop"
+	tried["Few"], tried["Scratch"] = "begin out with room for ", "make the slice once, before the loop"
 	for name, s := range verdicts() {
 		if _, ok := proposed[name]; ok || name == "BuiltLong" || name == "Empty" {
 			if s.Verdict == Candidate && s.Fix {

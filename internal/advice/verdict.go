@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"maps"
 	"slices"
 	"strings"
 
@@ -121,36 +120,11 @@ func (k *subject) appended() {
 	}
 }
 
-// most proposes for how many elements a slice should have room as it begins, so that it grows less often and takes no
-// more memory in all: as the sizes of the profile say.
-func (k *subject) most() {
-	if k.outside() || k.s.Kind != life.Append || k.growth.Sized {
-		return
-	}
-	of, all := k.s.Value.Type().Underlying().(*types.Slice).Elem(), slices.Sorted(maps.Keys(k.t.sizes))
-	if len(all) < 2 || k.p.Sizes == nil || life.Parametrized(of) || k.p.Sizes.Sizeof(of) == 0 {
-		return
-	}
-	n, list := int64(0), k.named(k.s.Value.Type())
-	begun, larger := k.t.sizes[all[0]].Objects, k.t.Bytes-k.t.sizes[all[0]].Bytes
-	for i, size := range all[1:] {
-		if 10*k.t.sizes[size].Objects > 11*k.t.sizes[all[i]].Objects { // a sample
-			break // they begin with different sizes
-		}
-		larger -= k.t.sizes[size].Bytes
-		if begun*size+larger <= k.t.Bytes {
-			n = size / k.p.Sizes.Sizeof(of)
-		}
-	}
-	if n > 0 {
-		begin := func(m *mender) bool { return m.grow(fmt.Sprint(n), false) }
-		k.propose(begin, "prealloc", "begin with room for %d: make(%s, 0, %d)", n, list, n)
-	}
-}
-
 // proposals are the changes of which only a trial tells whether they save: what proposes them where the code has
 // what they rest on.
-var proposals = []func(*subject){(*subject).most}
+var proposals = []func(*subject){
+	func(k *subject) { k.room(false) }, func(k *subject) { k.room(true) },
+}
 
 // others are the fixes that are proposed beside the remedy, the first that saves in its place.
 func (k *subject) others() (all []Finding) {

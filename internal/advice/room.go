@@ -1,0 +1,210 @@
+package advice
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// What a capacity is chosen by.
+const (
+	worthObject = 64   // bytes that one object less is worth
+	mostRoom    = 4096 // bytes: a list of few elements takes all of them
+)
+
+// room proposes a capacity for a slice to begin with, so that it grows less often: the sizes that it has after all
+// appends of its function tell which. smaller proposes a second one, where the best takes too many bytes.
+func (k *subject) room(smaller bool) {
+	m := k.mender()
+	if m == nil || k.outside() || k.s.Kind != life.Append || k.growth.Sized || k.p.Sizes == nil || !m.fills() {
+		return
+	}
+	t, list := k.s.Value.Type(), m.text(m.s.Node.(*ast.CallExpr).Args[0])
+	of := t.Underlying().(*types.Slice).Elem()
+	if life.Parametrized(of) || k.p.Sizes.Sizeof(of) == 0 {
+		return
+	}
+	first, sizes := m.first()
+	n := bestRoom(sizes, k.p.Sizes.Sizeof(of), mostRoom)
+	if smaller {
+		n = bestRoom(sizes, k.p.Sizes.Sizeof(of), n*k.p.Sizes.Sizeof(of)-1)
+	}
+	if n > 1 {
+		k.s = first
+		k.propose(func(m *mender) bool { return m.begin(n) }, "prealloc", "begin %s with room for %d: make(%s, 0, %d)",
+			list, n, k.named(t), n)
+	}
+}
+
+// bestRoom is for how many elements a slice should have room as it begins, a power of two: of the sizes that it grows
+// to, up to a limit, the one that saves most objects and bytes; 0 for none.
+func bestRoom(sizes map[int64]*Totals, each, limit int64) (best int64) {
+	var begun, objects, bytes, least int64
+	for _, size := range slices.Sorted(maps.Keys(sizes)) {
+		n := sizes[size].Objects
+		begun, objects, bytes = max(begun, n), objects+n, bytes+n*size
+		if cost := begun*size - bytes + worthObject*(begun-objects); cost < least && each <= size && size <= limit {
+			best, least = 1<<(bits.Len64(uint64(size/each))-1), cost
+		}
+	}
+	return best
+}
+
+// first is the site that makes the smallest of the lists that the expression appends to, so that they begin there;
+// sizes are what the profiles have of all sites of the function that append to them.
+func (m *mender) first() (first *life.Site, sizes map[int64]*Totals) {
+	var all site
+	least := int64(mostRoom)
+	for _, s := range m.p.Sites() {
+		if s.Kind != life.Append || s.Func != m.s.Func || m.grown(s.Node) != m.grown(m.s.Node) {
+			continue
+		}
+		for _, c := range m.x.causes {
+			if c.callee != "" || c.at.line < s.From || s.To < c.at.line || m.x.pkg(frame{place: c.at}) != m.p {
+				continue
+			}
+			for size, t := range c.sizes {
+				if made := choose(m.p, c.at, c.leaf, size); len(made) != 1 || made[0] != s {
+					continue
+				}
+				all.ofSize(size, *t)
+				if size < least {
+					first, least = s, size
+				}
+			}
+		}
+	}
+	return first, all.sizes
+}
+
+// grown is the variable or field that a call has first; nil for none.
+func (m *mender) grown(n ast.Node) *types.Var {
+	if call, ok := n.(*ast.CallExpr); ok && len(call.Args) > 0 {
+		return m.variable(call.Args[0])
+	}
+	return nil
+}
+
+// variable is the variable or field that an expression names; nil for none.
+func (m *mender) variable(e ast.Expr) *types.Var {
+	e = ast.Unparen(e)
+	if field, ok := e.(*ast.SelectorExpr); ok {
+		e = field.Sel
+	}
+	id, _ := e.(*ast.Ident)
+	if v, ok := m.p.Info.Uses[id].(*types.Var); ok {
+		return v.Origin()
+	}
+	return nil
+}
+
+// fills reports whether the expression appends to what begins empty in the function, or to a field of what the
+// function has a pointer to, and nobody sees what capacity that has.
+func (m *mender) fills() bool {
+	v := m.grown(m.s.Node)
+	if v == nil {
+		return false
+	}
+	path, _ := astutil.PathEnclosingInterval(m.file, v.Pos(), v.Pos())
+	seen, given := m.uses(v)
+	spec, empty := path[min(1, len(path)-1)].(*ast.ValueSpec)
+	empty = empty && len(spec.Values) == 0 && v.Parent() != m.p.Pkg.Scope() && !given
+	return !seen && (empty || m.local() || ofPointer(m.s.Instr.(*ssa.Call).Call.Args[0]))
+}
+
+// uses reports whether the package sees the capacity of a list, as it asks for it or appends to it and has both, and
+// whether the list gets another value than itself with more behind it.
+func (m *mender) uses(v *types.Var) (seen, given bool) {
+	calls := func(call *ast.CallExpr, name string) bool {
+		fun, _ := call.Fun.(*ast.Ident)
+		return m.p.Info.Uses[fun] == types.Universe.Lookup(name) && m.grown(call) == v
+	}
+	for _, f := range m.p.Files {
+		var back ast.Node
+		for n := range ast.Preorder(f) {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				call, ok := n.Rhs[0].(*ast.CallExpr)
+				if ok && len(n.Lhs) == 1 && calls(call, "append") && m.text(n.Lhs[0]) == m.text(call.Args[0]) {
+					back = call
+					continue
+				}
+				given = given || slices.ContainsFunc(n.Lhs, func(e ast.Expr) bool { return m.variable(e) == v })
+			case *ast.RangeStmt:
+				given = given || m.variable(n.Value) == v
+			case *ast.UnaryExpr:
+				given = given || n.Op == token.AND && m.variable(n.X) == v
+			case *ast.CallExpr:
+				seen = seen || calls(n, "cap") || n != back && calls(n, "append")
+			}
+		}
+	}
+	return seen, given
+}
+
+// ofPointer reports whether a value is that of a field of what a parameter points to.
+func ofPointer(v ssa.Value) bool {
+	if load, ok := v.(*ssa.UnOp); ok {
+		if field, ok := load.X.(*ssa.FieldAddr); ok {
+			_, ok = field.X.(*ssa.Parameter)
+			return ok
+		}
+	}
+	return false
+}
+
+// begin gives a slice its capacity where the function makes an empty one, or else just before the first element is
+// appended to it: one that is nil stays so where none is.
+func (m *mender) begin(n int64) bool {
+	if made := m.growth.Begin; made != nil {
+		return m.larger(made.Pos(), ", 0", fmt.Sprint(", ", n))
+	}
+	call, assign, list := m.s.Node.(*ast.CallExpr), m.assigns(), m.s.Value.Type()
+	if assign == nil || len(call.Args) < 2 || !plain(m.p.Info, assign.Lhs[0]) || !m.packaged(list) {
+		return false
+	}
+	_, memory := m.s.Instr.(*ssa.Call).Call.Args[0].(*ssa.UnOp) // that other code may look at
+	if memory && slices.ContainsFunc(call.Args[1:], m.leaves) {
+		return false
+	}
+	when := ""
+	if call.Ellipsis.IsValid() {
+		text := m.p.Info.Types[call.Args[1]].Value
+		if !plain(m.p.Info, call.Args[1]) {
+			return false
+		}
+		if text == nil || constant.StringVal(text) == "" {
+			when = " && len(" + m.text(call.Args[1]) + ") > 0"
+		}
+	}
+	m.put(assign.Pos(), assign.Pos(), fmt.Sprintf("if cap(%[1]s) == 0%[2]s {\n%[1]s = make(%[3]s, 0, %[4]d)\n}\n",
+		m.text(call.Args[0]), when, m.named(list), n))
+	return true
+}
+
+// leaves reports whether other code runs while an expression is evaluated.
+func (m *mender) leaves(e ast.Expr) bool {
+	for n := range ast.Preorder(e) {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if fun := m.p.Info.Types[n.Fun]; !fun.IsType() && !fun.IsBuiltin() {
+				return true
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				return true
+			}
+		}
+	}
+	return false
+}
