@@ -48,28 +48,14 @@ func deflate(write func(io.Writer) error) ([]byte, error) {
 // maxDocument limits the decompressed size of a damaged document.
 const maxDocument = 1 << 30
 
-// decodeDocument is the inverse of encodeDocument. Most of a document is the
-// number columns of the timeline and the pauses. They are cut out and parsed
-// separately, because the general decoder takes several times as long
-// (BenchmarkDecode).
+// decodeDocument is the inverse of encodeDocument.
 func decodeDocument(data []byte) (*cell.Record, error) {
 	text, err := inflate(data)
 	if err != nil {
 		return nil, err
 	}
 	rec := new(cell.Record)
-	rest, line, hasLine := cut(text, timelineKey, (*scanner).timeline)
-	rest, pauses, hasPauses := cut(rest, pausesKey, (*scanner).pauses)
-	if err := cell.Decode(bytes.NewReader(rest), rec); err != nil {
-		return nil, err
-	}
-	if hasLine {
-		rec.Timeline = line
-	}
-	if hasPauses {
-		rec.Pauses = pauses
-	}
-	return rec, nil
+	return rec, cell.Decode(bytes.NewReader(text), rec)
 }
 
 // inflaters holds idle io.ReadCloser that are also zlib.Resetter.
