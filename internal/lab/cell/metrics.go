@@ -42,7 +42,8 @@ const (
 	// CPUBusy is derived: CPUs kept busy, the CPU time over the wall time.
 	CPUBusy = "/cpu/busy:cpus"
 	// CPUWait is how long the threads of an exec cell's program were ready to run
-	// but had no CPU: behind other processes, or throttled by a quota.
+	// but had no CPU: behind other processes, or throttled by a quota. Threads count
+	// by their CPU time: one that hardly runs counts little.
 	CPUWait = "/cpu/wait:seconds"
 
 	// The counts of the control group of a cell's Pod: how long its quota throttled
@@ -79,7 +80,7 @@ const (
 	GCCPUScavenge  = "/gc/cpu/scavenge:seconds"
 	// GCCPUScale is the factor from the CPU times in gctrace, which count threads
 	// whether or not they are on a CPU, to GCCPUTotal and its parts: the share of
-	// that time that the threads spent on a CPU.
+	// that time that the threads spent on a CPU, each by its CPU time.
 	GCCPUScale = "/gc/cpu/scale:ratio"
 	// GCCPUShare is GC CPU time divided by all CPU time of the process, 0 to 1.
 	GCCPUShare = "/gc/cpu/share:ratio"

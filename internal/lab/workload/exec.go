@@ -280,17 +280,25 @@ func programEnv(environ []string, gc cell.GC) []string {
 
 // watched is what polling shows of a program and its descendants.
 type watched struct {
-	peak       int64   // bytes, of the largest one
-	on, waited float64 // seconds that threads spent on a CPU, and waiting for one
+	peak    int64 // bytes, of the largest one
+	threads map[int]host.ThreadTime
 }
 
-// share is the part of the threads' runnable time that they spent on a CPU; 1
-// if unknown.
+// share is the part of a thread's runnable time that it spent on a CPU, the mean over
+// threads by CPU time: the runtime's monitor, which often waits and hardly runs, counts
+// little. 1 if unknown.
 func (w watched) share() float64 {
-	if w.on <= 0 {
+	all, shared := 0.0, 0.0
+	for _, t := range w.threads {
+		if on := float64(t.On); on > 0 {
+			all += on
+			shared += on * on / (on + float64(t.Waited))
+		}
+	}
+	if all == 0 {
 		return 1
 	}
-	return w.on / (w.on + w.waited)
+	return shared / all
 }
 
 // watch polls the process and its descendants until the returned function is
@@ -302,23 +310,18 @@ func watch(pid int) (stop func() watched) {
 	go func() {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
-		var w watched
-		times := map[int]host.ThreadTime{}
+		w := watched{threads: map[int]host.ThreadTime{}}
 		for n := 0; ; n++ {
 			for _, p := range host.Descendants(pid) {
 				if n, ok := host.PeakRSSBytes(p); ok {
 					w.peak = max(w.peak, n)
 				}
 				if n%5 == 1 {
-					host.ThreadTimes(p, times)
+					host.ThreadTimes(p, w.threads)
 				}
 			}
 			select {
 			case <-done:
-				for _, t := range times {
-					w.on += float64(t.On) / 1e9
-					w.waited += float64(t.Waited) / 1e9
-				}
 				result <- w
 				return
 			case <-tick.C:

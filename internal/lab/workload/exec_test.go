@@ -8,6 +8,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/gc/trace"
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
 )
 
 func TestProgramEnv(t *testing.T) {
@@ -95,6 +96,13 @@ func TestSetTraceDoubts(t *testing.T) {
 // TestCPUScale scales gctrace's CPU times, which include threads that wait for
 // a CPU, and never beyond the program's own CPU time.
 func TestCPUScale(t *testing.T) {
+	threads := func(seconds ...float64) watched {
+		w := watched{threads: map[int]host.ThreadTime{}}
+		for i := 0; i < len(seconds); i += 2 {
+			w.threads[i] = host.ThreadTime{On: uint64(seconds[i] * 1e9), Waited: uint64(seconds[i+1] * 1e9)}
+		}
+		return w
+	}
 	for name, tc := range map[string]struct {
 		seen watched
 		cpu  float64
@@ -102,8 +110,11 @@ func TestCPUScale(t *testing.T) {
 		warn bool
 	}{
 		"unknown":          {watched{}, 10, 1, false},
-		"alone":            {watched{on: 5, waited: 0.1}, 10, 5 / 5.1, false},
-		"half of the time": {watched{on: 2, waited: 2}, 10, 0.5, true},
+		"alone":            {threads(5, 0.1), 10, 5 / 5.1, false},
+		"half of the time": {threads(2, 2), 10, 0.5, true},
+		"two threads":      {threads(3, 1, 1, 3), 10, (3*0.75 + 0.25) / 4, true},
+		"a monitor waits":  {threads(2, 0, 0.01, 2), 10, 2 / 2.01, false},
+		"none ran":         {threads(0, 1), 10, 1, false},
 		"more than all":    {watched{}, 1, 0.25, false},
 	} {
 		rec := cell.Record{}

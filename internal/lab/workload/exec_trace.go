@@ -84,12 +84,12 @@ const waitsMuch = 0.10
 
 // cpuScale returns the factor for gctrace's CPU times, and records it. The
 // runtime counts a thread's collecting time as CPU time, even while the thread
-// waits for a CPU. cpuScale assumes that collecting threads wait as much as the
-// others. Collections cannot take more CPU time than the whole program did.
+// waits for a CPU. cpuScale assumes that a thread waits as much while it collects as
+// while it does not. Collections cannot take more CPU time than the whole program did.
 func cpuScale(rec *cell.Record, traced time.Duration, seen watched) float64 {
 	cpu := rec.Metrics[cell.TotalCPU]
 	scale := seen.share()
-	if seen.on > 0 {
+	if len(seen.threads) > 0 {
 		rec.Set(cell.CPUWait, cpu*(1/scale-1))
 	}
 	if most := cpu / max(traced.Seconds(), 1e-9); cpu > 0 {
