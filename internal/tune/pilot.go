@@ -141,21 +141,21 @@ func (p *Pilot) limited(cycles []cell.Cycle, beyond *moments) {
 }
 
 // cycleCosts are the CPU times of the cycles in nanoseconds. gctrace has those in which
-// threads that wait for a CPU count as collecting. Behind other processes all threads wait
-// alike. A quota stops the program for most of a period of 100 ms, and seldom amid a cycle
-// that is short against that: short cycles count as if nothing had stopped them.
+// threads that wait for a CPU count as collecting: they are scaled by the share of time in
+// which threads had one. A quota's stops are few and long: where fewer than half of the cycles
+// can have met one, those that did show it and are cut, and then no stop belongs to the waiting
+// that is scaled by.
 func cycleCosts(rec *cell.Record) []float64 {
-	var costs, units, marking []float64
+	var costs, units []float64
 	traced := 0.0
 	scanned := func(c cell.Cycle) float64 { return float64(c.LiveBytes + c.StackBytes + c.GlobalBytes + mib) }
 	for _, c := range rec.Cycles {
 		costs = append(costs, float64(c.CPUNs+c.IdleNs))
 		units = append(units, float64(c.CPUNs+c.IdleNs)/scanned(c))
-		marking = append(marking, float64(c.MarkNs))
 	}
-	scale := rec.Metrics[cell.GCCPUScale]
-	if rec.Metrics[cell.PodThrottled] > 0 && stat.Median(marking) < shortCycle {
-		scale = 1
+	cpu, scale := rec.Metrics[cell.TotalCPU], rec.Metrics[cell.GCCPUScale]
+	if stops := stopsOf(rec); stops > 0 && 2*stops < float64(len(costs)) {
+		scale = cpu / max(cpu/scale-rec.Metrics[cell.PodThrottled], cpu)
 		usual := stat.Median(units)
 		for i, c := range rec.Cycles {
 			costs[i] = min(costs[i], stretched*usual*scanned(c))
@@ -164,7 +164,7 @@ func cycleCosts(rec *cell.Record) []float64 {
 	for _, cost := range costs {
 		traced += cost / 1e9
 	}
-	if most := rec.Metrics[cell.TotalCPU] / max(traced, 1e-9); scale <= 0 || scale > most {
+	if most := cpu / max(traced, 1e-9); scale <= 0 || scale > most {
 		scale = min(most, 1)
 	}
 	for i := range costs {
@@ -177,8 +177,10 @@ func cycleCosts(rec *cell.Record) []float64 {
 // that no quota stopped.
 const stretched = 2
 
-// shortCycle is the time, in nanoseconds, of a cycle that a quota seldom stops.
-const shortCycle = 4e6
+// stopsOf is how often a quota stopped the program at most: once in a period of 100 ms.
+func stopsOf(rec *cell.Record) float64 {
+	return rec.Metrics[cell.PodThrottledShare] * (rec.Metrics[cell.WallTime]/0.1 + 1)
+}
 
 // newTrajectory reads the cycles of one process.
 func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory) {

@@ -1,6 +1,11 @@
 package tune
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -10,30 +15,93 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // TestThrottledCycles: where a quota stopped a run, one collection shows it and the others
-// are taken as they are; where other processes had the CPUs, all are scaled.
+// are taken as they are; where other processes had the CPUs, all are scaled; and both at once,
+// by what they waited beside the stops, however long the others make a collection take.
 func TestThrottledCycles(t *testing.T) {
-	rec := steady(20) // of 11 ms of CPU time
+	rec := steady(20) // of 11 ms of CPU time, in 1 s of wall and 2 s of CPU time
 	rec.Cycles[7].CPUNs += 90e6
 	rec.Set(cell.GCCPUScale, 0.2)
 	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.2*0.31, 0.01) {
 		t.Errorf("%.3f s of collection behind other processes", got)
 	}
 	rec.Set(cell.PodThrottled, 1.5)
+	rec.Set(cell.PodThrottledShare, 1)
 	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.2*0.31, 0.01) {
-		t.Errorf("%.3f s of long collections in a throttled pod", got)
+		t.Errorf("%.3f s where each second collection may have been stopped", got)
 	}
-	for i := range rec.Cycles {
-		rec.Cycles[i].MarkNs = 1e6
+	rec.Set(cell.PodThrottledShare, 0.5)
+	for _, others := range []float64{0, 0.5, 2} { // seconds that were waited for them
+		rec.Set(cell.GCCPUScale, 2/(2+1.5+others))
+		for _, marking := range []int64{1e6, 3.9e6, 4.1e6, 10e6} {
+			for i := range rec.Cycles {
+				rec.Cycles[i].MarkNs = marking
+			}
+			if got := mustPilot(t, rec).GCSeconds; !near(got, 2/(2+others)*0.011*(19+stretched), 0.01) {
+				t.Errorf("%.3f s of collection in a throttled pod behind %.1f s of others, marking for %d ns", got, others,
+					marking)
+			}
+		}
 	}
+	rec.Set(cell.GCCPUScale, 0.9) // less waited than the quota stopped: threads that slept
 	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.011*(19+stretched), 0.01) {
-		t.Errorf("%.3f s of collection in a throttled pod", got)
+		t.Errorf("%.3f s of collection where hardly a thread waited", got)
 	}
 	rec.Set(cell.TotalCPU, 0.1)
 	if got := mustPilot(t, rec).GCSeconds; got > 0.1001 {
 		t.Errorf("%.3f s of collection in 0.1 s of CPU time", got)
+	}
+}
+
+// A podRun is a recorded run of a program of trees in a pod of half a CPU. Its runtime read
+// the CPU clock of each thread that marked: Collecting is what mark workers and assists took.
+type podRun struct {
+	Program, Beside                         string
+	GOGC                                    int
+	CPU, Wall, Scale, Throttled, Collecting float64    // seconds, but Scale
+	Periods                                 float64    // share of them that were throttled
+	Cycles                                  [][2]int64 // µs as gctrace has them, and MiB live
+}
+
+// TestRecordedPods: the share of collection in runs whose own is known.
+func TestRecordedPods(t *testing.T) {
+	data, err := os.ReadFile("testdata/pods.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	off := map[string][]float64{}
+	for line := range bytes.Lines(data) {
+		var r podRun
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		var rec cell.Record
+		for metric, v := range map[string]float64{cell.TotalCPU: r.CPU, cell.WallTime: r.Wall, cell.GCCPUScale: r.Scale,
+			cell.PodThrottled: r.Throttled, cell.PodThrottledShare: r.Periods} {
+			rec.Set(metric, v)
+		}
+		for _, c := range r.Cycles {
+			rec.Cycles = append(rec.Cycles, cell.Cycle{CPUNs: c[0] * 1e3, LiveBytes: c[1] * mib})
+		}
+		spent := 0.0
+		for _, ns := range cycleCosts(&rec) {
+			spent += ns / 1e9
+		}
+		by := (spent - r.Collecting) / r.CPU
+		if math.Abs(by) > 0.2 {
+			t.Errorf("%s beside %s, GOGC=%d: %.3f s of collection, and it took %.3f of %.3f s", r.Program, r.Beside, r.GOGC,
+				spent, r.Collecting, r.CPU)
+		}
+		name := fmt.Sprintf("%s beside %s, GOGC=%d", r.Program, r.Beside, r.GOGC)
+		off[name] = append(off[name], by)
+	}
+	for name, by := range off {
+		if mid := stat.Median(by); math.Abs(mid) > 0.15 {
+			t.Errorf("%s: the median share of %d runs is off by %.2f", name, len(by), mid)
+		}
 	}
 }
 
