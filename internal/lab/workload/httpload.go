@@ -41,7 +41,8 @@ var loadParams = []Param{
 func loadConfig(p Params) load.Config {
 	return load.Config{
 		Headers: p.Int("headers"), BodyBytes: p.Bytes("body"), Connections: p.Int("connections"),
-		Pipeline: p.Int("pipeline"), Rate: float64(p.Int("rate")), Busy: p.Duration("busy"), Idle: p.Duration("idle"), Duration: p.Duration("duration"),
+		Pipeline: p.Int("pipeline"), Rate: float64(p.Int("rate")),
+		Busy: p.Duration("busy"), Idle: p.Duration("idle"), Duration: p.Duration("duration"),
 	}
 }
 
