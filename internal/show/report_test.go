@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,7 +14,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/page"
-	"github.com/isobar-go/isobar/internal/show/plot"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -200,20 +198,6 @@ func TestMissingCellsAreSaidOnce(t *testing.T) {
 	for name, out := range map[string]string{"terminal": terminal.String(), "page": html.String()} {
 		if n := strings.Count(out, "1 planned cell has no record"); n != 1 || strings.Contains(out, "1 planned cells") {
 			t.Errorf("%s says it %d times:\n%s", name, n, out)
-		}
-	}
-}
-
-// TestNoiseTable holds that the table of the noise over a run has the units of
-// its panels.
-func TestNoiseTable(t *testing.T) {
-	p := plot.Noise(fixture())
-	if got, want := p.Table.Head, []string{"Cells from", "CPU steal", "other processes"}; !slices.Equal(got, want) {
-		t.Fatalf("columns %v, want %v", got, want)
-	}
-	for _, row := range p.Table.Rows {
-		if steal, other := row[1].Text, row[2].Text; !strings.HasSuffix(steal, " %") || other != "0.10 CPUs" {
-			t.Errorf("steal %s, other processes %s; want a share and 0.10 CPUs", steal, other)
 		}
 	}
 }

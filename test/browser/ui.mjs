@@ -100,7 +100,7 @@ for (const [name, path] of Object.entries(pages)) {
 }
 
 test('every plot has a name, a description, a table and an anchor', async () => {
-  for (const [path, least] of [['/run/1', 10], ['/run/1/cell/2', 4], ['/compare?a=1&b=2', 15], ['/run/7', 12]]) {
+  for (const [path, least] of [['/run/1', 9], ['/run/1/cell/2', 4], ['/compare?a=1&b=2', 15], ['/run/7', 11]]) {
     const page = await open(path);
     const plots = await page.evaluate(() => [...document.querySelectorAll('.plot')].map((p) => ({
       id: p.querySelector('h3').id,
@@ -117,7 +117,7 @@ test('every plot has a name, a description, a table and an anchor', async () => 
 test('a run has every kind of plot', async () => {
   const page = await open('/run/1');
   const titles = await page.locator('.plot h3').allInnerTexts();
-  for (const want of ['Latency by percentile', 'GC pauses', 'Speed and memory', 'Heap over time', 'Goroutines × GC setting', 'Noise over the run']) {
+  for (const want of ['Latency by percentile', 'GC pauses', 'Speed and memory', 'Heap over time', 'Goroutines × GC setting']) {
     assert.ok(titles.some((t) => t.startsWith(want)), `${want} is missing in ${titles}`);
   }
 });

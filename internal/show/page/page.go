@@ -29,7 +29,6 @@ type Page struct {
 	Machines                         *plot.Table // the machines that measured, if several
 	MachineNotes, Findings, Warnings []string
 	Sections                         []section
-	Strip                            *plot.Plot // noise of the machine over the run
 
 	// For a cell.
 	Failures []string
@@ -137,14 +136,13 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 	p.List(len(p.Warnings) > 0, "warnings", "Warnings")
 	p.List(true, "machine", "Machine")
 	p.List(true, "reading", "How to read this")
-	p.Strip = plot.Noise(a)
 	return p
 }
 
 // newIdentifiers returns the ids that the templates use.
 func newIdentifiers() identifiers {
 	ids := identifiers{}
-	for _, id := range []string{"found", "answer", "machine", "warnings", "reading", "content", "noise", "cells",
+	for _, id := range []string{"found", "answer", "machine", "warnings", "reading", "content", "cells",
 		"failure", "plots", "samples", "collections", "output", "verdicts", "theme-auto", "theme-light", "theme-dark",
 		"progress"} {
 		ids[id] = true

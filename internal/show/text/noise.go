@@ -13,7 +13,7 @@ import (
 // NoiseLine says what else happened on the machine, over all cells.
 func NoiseLine(a *stat.Analysis) string {
 	var parts []string
-	for _, kind := range Noises {
+	for _, kind := range noises {
 		var values []float64
 		for _, g := range a.Groups {
 			for _, rec := range g.Records {
@@ -37,8 +37,8 @@ func NoiseLine(a *stat.Analysis) string {
 	return strings.Join(parts, "; ")
 }
 
-// Noises are the kinds of noise in a record. Missing ones are negative.
-var Noises = []struct {
+// noises are the kinds of noise in a record. Missing ones are negative.
+var noises = []struct {
 	Name, Metric, After string
 	Of                  func(cell.Noise) float64
 }{
