@@ -32,10 +32,6 @@ func showAnswer(p *page.Run, run store.Run, data []byte) ([]string, error) {
 	for _, n := range r.Named() {
 		p.Search.Named = append(p.Search.Named, plot.Named(n))
 	}
-	p.Traced = []page.Traced{{Name: "today's settings", Key: r.Base.Key()}}
-	if r.Outcome == tune.Recommended {
-		p.Traced = append(p.Traced, page.Traced{Name: "the recommendation", Key: r.Setting.Key()})
-	}
 	p.Procs = procsMap(r)
 	if head, rows := r.PodTable(); len(rows) > 0 {
 		p.Pods = &plot.Table{Label: "Pods", Left: len(head), Head: head}

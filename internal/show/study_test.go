@@ -274,8 +274,6 @@ func tuned() *sampleRun {
 		"loses")
 	s.meta.Pods.Add("1 CPU, 128MiB", "GOGC=off GOMEMLIMIT=96MiB", "1.01x [0.99, 1.03]", "98 MiB", "0 % of periods",
 		"keeps")
-	s.meta.Traced = []page.Traced{{Name: "the default", Key: s.records[0].Cell.Key()},
-		{Name: "the recommendation", Key: s.records[len(s.records)-1].Cell.Key()}}
 	for i, limit := range []int64{64, 80, 96, 128, 192, 256, 384, 512} {
 		cpu := 2.6 - 0.14*float64(i)
 		s.meta.Search.Forecasts = append(s.meta.Search.Forecasts, plot.Forecast{

@@ -39,7 +39,7 @@ func NewCell(m cell.Run, rec *cell.Record, v View) (*Page, error) {
 	}
 	p.Plots = drawn("this cell", plot.Timeline(s, rec, part), plot.Stops(s, rec, part),
 		plot.Latency(s, "cell"), pauses)
-	p.Collections, p.Samples = collectionsOf(s, rec, "Table of collections", part), samplesTable(rec)
+	p.Collections, p.Samples = collectionsOf(s, rec, part), samplesTable(rec)
 	p.List(rec.Err != nil, "failure", "Failure")
 	p.List(len(p.Warnings) > 0, "warnings", "Warnings")
 	for _, shown := range p.Plots {

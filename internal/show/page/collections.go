@@ -9,13 +9,6 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Traced is a configuration whose collections the report lists one by one,
-// from one of its runs.
-type Traced struct {
-	Name string // such as "the default"
-	Key  string // of the configuration
-}
-
 // maxCollections bounds the rows of a table of collections.
 const maxCollections = 200
 
@@ -26,11 +19,11 @@ var collectionHead = []string{"collection", "kind", "began at", "GC CPU so far",
 
 // collectionsOf lists a record's collections that began within part of its
 // time; nil if the record has none.
-func collectionsOf(s *text.Section, rec *cell.Record, label string, part plot.Stretch) *detail {
+func collectionsOf(s *text.Section, rec *cell.Record, part plot.Stretch) *detail {
 	if len(rec.Cycles) == 0 {
 		return nil
 	}
-	h := &detail{Table: &plot.Table{Label: label, Left: 2, Head: collectionHead}}
+	h := &detail{Table: &plot.Table{Label: "Table of collections", Left: 2, Head: collectionHead}}
 	whole, processes, listed := plot.Whole(rec), false, 0
 	for _, c := range rec.Cycles {
 		processes = processes || c.Stream != rec.Cycles[0].Stream
@@ -94,29 +87,4 @@ func collectionCells(s *text.Section, c cell.Cycle, i int, processes bool) []str
 		known(full, ":ns", c.AssistNs), known(full, ":ns", c.DedicatedNs), s.Format(":ns", float64(c.IdleNs)),
 		known(full, ":ns", c.CPUNs-c.AssistNs-c.DedicatedNs),
 		strconv.Itoa(c.Procs)}
-}
-
-// collections returns the tables of the traced configurations that are rows of
-// the section, each for the repetition nearest to the median.
-func collections(s *text.Section, traced []Traced) []detail {
-	var out []detail
-	for _, t := range traced {
-		for _, r := range s.Rows {
-			rec := r.Representative(s.Primary())
-			if r.Key != t.Key || rec == nil {
-				continue
-			}
-			title := fmt.Sprintf("Collections under %s: %s, repetition %d", text.Clean(t.Name), r.Label, rec.Cell.Block+1)
-			h := collectionsOf(s, rec, title+", "+s.Name, plot.Whole(rec))
-			if n, known := rec.Metrics[cell.GCCycles]; h == nil && known && n == 0 {
-				h = &detail{Note: "There were no collections."}
-			}
-			if h != nil {
-				h.Title = title
-				h.Note += " One repetition, the one nearest to the median."
-				out = append(out, *h)
-			}
-		}
-	}
-	return out
 }

@@ -89,8 +89,8 @@ type section struct {
 // A detail is a table that a click opens.
 type detail struct {
 	Title, Note string
-	Table       *plot.Table // nil if there is nothing but the note
-	Open        bool        // from the start
+	Table       *plot.Table
+	Open        bool // from the start
 }
 
 // add adds a table to the section unless it is empty.
@@ -143,7 +143,6 @@ func sectionOf(s *text.Section, id string, r Run) section {
 	if phases := phasesTable(s); len(phases.Rows) > 0 {
 		h.Details = []detail{{"What the collector did during the slowest operations", text.PhaseNote, phases, true}}
 	}
-	h.Details = append(h.Details, collections(s, r.Traced)...)
 	h.add("All figures", "", figuresTable(s))
 	h.addComparisons("All comparisons with the baseline", s)
 	h.add("Noise floor: the baseline against its own copy", "", floorsTable(s))

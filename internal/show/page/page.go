@@ -76,8 +76,6 @@ type Run struct {
 	// Procs asks for a map of GC settings and GOMAXPROCS even if only one of the
 	// two varies; nil asks for none.
 	Procs *plot.ProcsMap
-	// Traced are the configurations whose collections are listed one by one.
-	Traced []Traced
 }
 
 // A File is a file to copy.
