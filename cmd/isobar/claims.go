@@ -102,7 +102,7 @@ func (a *app) claimsShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show CLAIM...",
 		Short: "Tell the story of a claim: quote, figure, samples, why it differs",
-		Args:  naming(cobra.MinimumNArgs(1), "claims show: name a claim, such as 000/ticker ('isobar claims' lists them)"),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			claims, err := claim.Select(nil, args)
 			if err != nil {

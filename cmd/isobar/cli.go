@@ -152,16 +152,6 @@ func sayArguments(cmd *cobra.Command) {
 	}
 }
 
-// naming is the rule of a command's arguments, with text for who breaks it.
-func naming(rule cobra.PositionalArgs, text string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if rule(cmd, args) != nil {
-			return usage(errors.New(text))
-		}
-		return nil
-	}
-}
-
 // onlyCommands refuses arguments of a command that only takes subcommands, and
 // names the nearest subcommand.
 func onlyCommands(cmd *cobra.Command, args []string) error {

@@ -51,8 +51,7 @@ without it. The program needs no endpoint and no symbols.
 
 Processes can be read on Linux, amd64 and arm64, if they were built with a
 version of Go that isobar knows.`,
-		Args: naming(cobra.MinimumNArgs(1),
-			"heap: name a process number, core file or saved report, or several to compare"),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
 				return usage(err)

@@ -34,7 +34,7 @@ slowest overlapped which phase of the collector, and what share would by chance.
   isobar trace trace.out
   isobar trace http://localhost:6060/debug/isobar/flight
   isobar trace 'http://localhost:6060/debug/pprof/trace?seconds=5'`,
-		Args: naming(cobra.ExactArgs(1), "trace: name one file or URL with an execution trace, or - for standard input"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(above >= 0 && above < 1) {
 				return usage(fmt.Errorf("--above %v: want a quantile from 0 to below 1, such as 0.99", above))

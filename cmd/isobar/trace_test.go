@@ -170,7 +170,7 @@ func TestTraceRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"trace", gclog}, exitFailure, "a log with gctrace lines: 'isobar watch "},
-		{[]string{"trace"}, exitUsage, "name one file or URL"},
+		{[]string{"trace"}, exitUsage, "want 'isobar trace FILE|URL|- "},
 		{[]string{"trace", name}, exitFailure, "no execution trace of Go 1.22 or later"},
 		{[]string{"trace", name + "x"}, exitFailure, "no such file"},
 		{[]string{"trace", srv.URL}, exitFailure, "404"},

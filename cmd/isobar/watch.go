@@ -45,7 +45,7 @@ per sample in a pipe, as JSON, or with --web as a page in the browser.
 Lines of a stream that are not the collector's go to standard error. If a process
 lacks some figures, a message says so once. A process that restarts is followed; if
 you give a process number, the command ends with that process.`,
-		Args: naming(cobra.ExactArgs(1), "watch: name one URL, process number or file, or - for standard input"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return usage(err)
