@@ -22,19 +22,11 @@ type client struct {
 	firstErr          error
 }
 
-// dial opens a connection whose reads and writes fail when the run must end.
 func (c *client) dial() error {
 	c.close()
-	dial := c.run.dial
-	if dial == nil {
-		dial = func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", c.Address) }
-	}
-	nc, err := dial(c.ctx)
+	nc, err := c.connect()
 	if err != nil {
 		return err
-	}
-	if deadline, ok := c.ctx.Deadline(); ok {
-		nc.SetDeadline(deadline)
 	}
 	c.nc = nc
 	if c.in == nil {
@@ -50,6 +42,22 @@ func (c *client) dial() error {
 	}
 	_, _, err = c.head("101")
 	return err
+}
+
+// connect opens a connection whose reads and writes fail when the run must end.
+func (r *run) connect() (net.Conn, error) {
+	dial := r.dial
+	if dial == nil {
+		dial = func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", r.Address) }
+	}
+	nc, err := dial(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if deadline, ok := r.ctx.Deadline(); ok {
+		nc.SetDeadline(deadline)
+	}
+	return nc, nil
 }
 
 func (c *client) close() {

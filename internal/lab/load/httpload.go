@@ -9,6 +9,8 @@
 // connections are counted; a failed connection is reopened.
 //
 // Connections may be upgraded first and then carry messages that are echoed.
+// Beside the load there may be connections that start a request and send no
+// more.
 package load
 
 import (
@@ -44,6 +46,9 @@ type Config struct {
 	// Upgrade makes every connection switch to another protocol first. A request
 	// is then a message of BodyBytes, which the server must echo.
 	Upgrade bool
+	// HalfOpen is the number of extra connections that send the start of a head
+	// and nothing more. If the server closes one, it is reopened.
+	HalfOpen int
 	// Rate is in requests a second over all connections; 0 is a closed loop.
 	Rate float64
 	// Busy and Idle, if Idle is not 0, interrupt the schedule: requests are due
@@ -63,7 +68,10 @@ type Result struct {
 	Due, Done int64 // Done counts answers with status 200
 	Failed    int64
 	FirstErr  error // of the failed requests
-	Elapsed   time.Duration
+	// HalfOpen is the number of half-open connections at the end; Reopened counts
+	// how often one was reopened.
+	HalfOpen, Reopened int64
+	Elapsed            time.Duration
 	// Both end with the answer: Response starts when the request was due, Service
 	// when it was sent.
 	Response, Service *latency.Histogram
@@ -145,6 +153,11 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if c.Upgrade {
 		run.message = c.body()
 	}
+	half, err := run.openHalf(c.HalfOpen)
+	defer half.close()
+	if err != nil {
+		return Result{}, err
+	}
 	clients := make([]*client, c.Connections)
 	defer func() {
 		for _, cl := range clients {
@@ -180,6 +193,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	medianOf(late[:])
 	r := Result{
 		Elapsed: time.Since(run.start), Response: run.response.Snapshot(), Service: run.service.Snapshot(),
+		HalfOpen: half.open.Load(), Reopened: half.reopened.Load(),
 	}
 	if early[0] > 0 {
 		r.Drift = float64(late[0]) / float64(early[0])

@@ -156,6 +156,7 @@ func TestMisuse(t *testing.T) {
 		{Config{Address: "127.0.0.1:1", Duration: 1, Idle: 1}, "Busy"},
 		{Config{Address: "127.0.0.1:1", Duration: 1, Upgrade: true}, "BodyBytes"},
 		{Config{Address: "127.0.0.1:1", Duration: 1, Path: "/a b"}, "begins with /"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, HalfOpen: 1}, "half-open"},
 		{Config{Address: "127.0.0.1:1", Duration: 1}, "is the server up"},
 	} {
 		if _, err := Run(t.Context(), tc.c); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -210,6 +211,33 @@ func TestUpgrade(t *testing.T) {
 		}
 		if n := bytes.Load(); n != 100*1000 {
 			t.Errorf("the server echoed %d bytes, want 100000", n)
+		}
+	})
+}
+
+// TestHalfOpen holds that half-open connections stay open during the load, are
+// reopened when the server closes them, and are gone afterwards.
+func TestHalfOpen(t *testing.T) {
+	var open, made atomic.Int64
+	srv := &http.Server{
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") }),
+		ReadHeaderTimeout: 50 * time.Millisecond,
+		ConnState: func(_ net.Conn, s http.ConnState) {
+			switch s {
+			case http.StateNew:
+				open.Add(1)
+				made.Add(1)
+			case http.StateClosed:
+				open.Add(-1)
+			}
+		},
+	}
+	simulate(t, Config{HalfOpen: 20, Rate: 15, Duration: 2 * time.Second}, srv, func(r Result) {
+		if r.Done != 30 || r.HalfOpen != 20 || r.Reopened < 20 || made.Load() != 1+r.Reopened+r.HalfOpen {
+			t.Errorf("%+v, %d connections; want 30 requests, 20 half-open connections, each reopened", r, made.Load())
+		}
+		if n := open.Load(); n != 0 {
+			t.Errorf("%d connections are open after the run", n)
 		}
 	})
 }

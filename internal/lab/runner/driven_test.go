@@ -62,6 +62,7 @@ func TestHTTPAnswers(t *testing.T) {
 		"text":    {"body": "100", "wait": "1ms", "pipeline": "4", "from": "heap"},
 		"file":    {"answer": "file", "reply": "100000"},
 		"upgrade": {"answer": "upgrade", "body": "100"},
+		"half":    {"halfopen": "30"},
 	} {
 		for _, server := range []string{"arena", "nethttp"} {
 			t.Run(name+"/"+server, func(t *testing.T) {
@@ -76,6 +77,9 @@ func TestHTTPAnswers(t *testing.T) {
 				checkDone(t, rec, 100)
 				if rec.Metrics[cell.OpCPU] <= 0 {
 					t.Errorf("%v ns of CPU time a request", rec.Metrics[cell.OpCPU])
+				}
+				if n := rec.Metrics["/httpload/halfopen:connections"]; name == "half" && n != 30 {
+					t.Errorf("%v half-open connections, want 30", n)
 				}
 			})
 		}

@@ -64,7 +64,8 @@ type httpServer struct {
 	params  Params
 	beside  func(context.Context, cell.Cell) (cell.Record, error)
 	address string
-	file    string // with --answer file
+	file    string             // with --answer file
+	half    map[string]float64 // what the load generator says about half-open connections
 	stop    func(context.Context) error
 	served  chan error
 	store   *TreeStore
@@ -121,6 +122,12 @@ func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
 		Due: int64(rec.Metrics[cell.Scheduled]), Done: int64(rec.Metrics[cell.Done]),
 		Response: new(latency.Histogram), Service: new(latency.Histogram),
 	}
+	t.half = map[string]float64{}
+	for _, metric := range []string{halfOpenMetric, reopenedMetric} {
+		if v, ok := rec.Metrics[metric]; ok {
+			t.half[metric] = v
+		}
+	}
 	if rate := rec.Metrics[cell.Throughput]; rate > 0 {
 		d.Elapsed = time.Duration(float64(d.Done) / rate * float64(time.Second))
 	}
@@ -146,6 +153,9 @@ func (t *httpServer) Report(rec *cell.Record) {
 		m := t.stats().Memory
 		rec.Set("/http/memory/hits:blocks", float64(m.Hits))
 		rec.Set("/http/memory/misses:blocks", float64(m.Misses))
+	}
+	for metric, v := range t.half {
+		rec.Set(metric, v)
 	}
 	reportController(rec, t.ctl)
 }

@@ -31,6 +31,7 @@ var loadParams = []Param{
 	Int("rate", "2_000", "requests due each second (of a burst); 0: as fast as the server answers", 0, 10_000_000),
 	Int("connections", "64", "keep-alive connections, each with one request in flight", 1, 100_000),
 	Int("pipeline", "1", "requests that a connection sends at once, due together", 1, 1000),
+	Int("halfopen", "0", "extra connections that start a request and send no more", 0, 100_000),
 	Bytes("body", "0", "bytes of a POST's body; 0: GET", 0, 1<<30),
 	Int("headers", "8", "header fields of a request besides Host", 0, 100),
 	Duration("busy", "20ms", "length of a burst; only with --idle", time.Microsecond, MaxDuration),
@@ -41,8 +42,8 @@ var loadParams = []Param{
 func loadConfig(p Params) load.Config {
 	return load.Config{
 		Headers: p.Int("headers"), BodyBytes: p.Bytes("body"), Connections: p.Int("connections"),
-		Pipeline: p.Int("pipeline"), Rate: float64(p.Int("rate")),
-		Busy: p.Duration("busy"), Idle: p.Duration("idle"), Duration: p.Duration("duration"),
+		Pipeline: p.Int("pipeline"), HalfOpen: p.Int("halfopen"),
+		Rate: float64(p.Int("rate")), Busy: p.Duration("busy"), Idle: p.Duration("idle"), Duration: p.Duration("duration"),
 	}
 }
 
@@ -70,6 +71,17 @@ func (t *httpLoad) Report(rec *cell.Record) {
 		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: this configuration cannot keep up with the rate",
 			due-done, due)
 	}
+	if t.HalfOpen > 0 {
+		rec.Set(halfOpenMetric, float64(t.result.HalfOpen))
+		rec.Set(reopenedMetric, float64(t.result.Reopened))
+	}
 }
+
+// Half-open connections: how many there were at the end, and how often the
+// server closed one.
+const (
+	halfOpenMetric = "/httpload/halfopen:connections"
+	reopenedMetric = "/httpload/reopened:connections"
+)
 
 func (t *httpLoad) Close() error { return nil }
