@@ -123,6 +123,36 @@ func Empty(in []int) map[int]int {
 	}
 	return m
 }
+
+var each func(in []int, do func(int))
+
+func init() {
+	each = func(in []int, do func(int)) {
+		for _, v := range in {
+			do(v)
+		}
+	}
+}
+
+func Together(in []int) int {
+	sum := 0
+	var last [2]int
+	each(in, func(v int) {
+		sum += v
+		last[0] = v
+	})
+	return sum - last[0]
+}
+
+func OnStack(in []int) (n int) {
+	few, sum := [2]int{}, 0
+	part := few[:]
+	each(in, func(v int) { sum += v })
+	for _, v := range part {
+		n += v
+	}
+	return n + sum
+}
 `
 
 const tryableTest = `package m
@@ -246,6 +276,24 @@ func BenchmarkEmpty(b *testing.B) {
 		entries = Empty(in)
 	}
 }
+
+func TestTogether(t *testing.T) {
+	if n := Together([]int{0, 3, 5}); n != 3 {
+		t.Error(n)
+	}
+}
+
+func BenchmarkTogether(b *testing.B) {
+	for b.Loop() {
+		sum = Together(in[:100])
+	}
+}
+
+func BenchmarkOnStack(b *testing.B) {
+	for b.Loop() {
+		sum = OnStack(in[:100])
+	}
+}
 `
 
 // TestRemediesAreTried: what saves is a remedy, with what was measured. What takes more bytes, or breaks a test, is
@@ -282,11 +330,11 @@ func TestRemediesAreTried(t *testing.T) {
 	}
 	proposed := map[string]string{"Grown": "b.Grow(len(in))", "Built": "strings.Builder",
 		"Begun": "begin few with room for 32", "Joined": "begin l.text with room for 32: make([]byte, 0, 32)",
-		"Late": "as its first entry comes"}
+		"Late": "as its first entry comes", "Together": "make them one object: var shared struct{ sum int; last [2]int }"}
 	tried := maps.Clone(proposed)
 	tried["Few"], tried["Scratch"] = "begin out with room for ", "make the slice once, before the loop"
 	for name, s := range verdicts() {
-		if _, ok := proposed[name]; ok || name == "BuiltLong" || name == "Empty" {
+		if _, ok := proposed[name]; ok || name == "BuiltLong" || name == "Empty" || name == "OnStack" {
 			if s.Verdict == Candidate && s.Fix {
 				t.Errorf("%s was not tried, and is a candidate: %s", name, s.Remedy)
 			}
@@ -318,6 +366,9 @@ func TestRemediesAreTried(t *testing.T) {
 	}
 	if s := by["Empty"]; s.Verdict != Look || s.Fix {
 		t.Errorf("Empty: %s: %s: a nil map is no result", s.Verdict, s.Remedy)
+	}
+	if s := by["OnStack"]; s.Verdict != Look || s.Fix {
+		t.Errorf("OnStack: %s: %s: the other variable is no object", s.Verdict, s.Remedy)
 	}
 	if s := by["Doubling"]; s.Verdict != Look || s.Fix || strings.Contains(s.Remedy, "size") {
 		t.Errorf("Doubling: %s: %s", s.Verdict, s.Remedy)

@@ -123,7 +123,7 @@ func (k *subject) appended() {
 // proposals are the changes of which only a trial tells whether they save: what proposes them where the code has
 // what they rest on.
 var proposals = []func(*subject){
-	func(k *subject) { k.room(false) }, func(k *subject) { k.room(true) },
+	func(k *subject) { k.room(false) }, func(k *subject) { k.room(true) }, (*subject).together,
 }
 
 // others are the fixes that are proposed beside the remedy, the first that saves in its place.
