@@ -82,7 +82,7 @@ const (
 var Verdicts = []Verdict{Holds, Weaker, Refuted, Reversed, Varies, Open, Untestable, NotRun}
 
 // documents reads the documents, ordered by ID. That takes 9 MB, which commands that have nothing to do with claims
-// are spared. It panics if a claim is incomplete: the texts are embedded.
+// are spared. It panics if one cannot be read: they are embedded, and a test holds that they are whole.
 var documents = sync.OnceValue(func() (all []*Document) {
 	names, _ := fs.Glob(texts, "doc*.txt") // fails only for a malformed pattern
 	for _, name := range names {
@@ -95,29 +95,6 @@ var documents = sync.OnceValue(func() (all []*Document) {
 	}
 	return all
 })
-
-// check reports what a claim lacks.
-func (c *Claim) check(document string) error {
-	name, ok := strings.CutPrefix(c.ID, document+"/")
-	switch {
-	case !ok || name == "":
-		return fmt.Errorf("the ID must begin with %s/", document)
-	case c.Section == "" || c.Quote == "":
-		return fmt.Errorf("section and quote must be given")
-	case c.Untestable != "" && (c.Test != nil || c.Experiment != Experiment{}):
-		return fmt.Errorf("an untestable claim has neither test nor experiment")
-	case c.Untestable != "":
-		return nil
-	case c.Test == nil || c.Predicts == "" || c.Refutes == "" || c.Why == "":
-		return fmt.Errorf("test, prediction, what would refute it, and why must be given")
-	}
-	for _, size := range []Size{Quick, Full} {
-		if _, err := c.Experiment.Spec(size, 1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // Documents returns the documents by ID.
 func Documents() []*Document { return slices.Clone(documents()) }

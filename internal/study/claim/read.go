@@ -54,7 +54,7 @@ func readEntries(text string) (all []entry, err error) {
 	return all, nil
 }
 
-// readDocument reads a document and checks its claims.
+// readDocument reads a document.
 func readDocument(id, text string) (*Document, error) {
 	title, rest, _ := strings.Cut(text, "\n")
 	entries, err := readEntries(rest)
@@ -77,9 +77,6 @@ func readDocument(id, text string) (*Document, error) {
 		c := Claim{ID: e.name, Section: f["section"], Quote: f["quote"], Figure: f["figure"], Predicts: f["predicts"],
 			Refutes: f["refutes"], Why: f["why"], Untestable: f["untestable"], Experiment: own}
 		if err := c.readData(f, experiments); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.ID, err)
-		}
-		if err := c.check(id); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.ID, err)
 		}
 		d.Claims = append(d.Claims, c)

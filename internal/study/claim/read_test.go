@@ -1,11 +1,60 @@
 package claim
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
 )
+
+// readWhole reads a document whose claims have to be whole.
+func readWhole(id, text string) (*Document, error) {
+	d, err := readDocument(id, text)
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.Claims {
+		if err := d.Claims[i].check(id); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Claims[i].ID, err)
+		}
+	}
+	return d, nil
+}
+
+// check reports what a claim of the document lacks.
+func (c *Claim) check(document string) error {
+	name, ok := strings.CutPrefix(c.ID, document+"/")
+	switch {
+	case !ok || name == "":
+		return fmt.Errorf("the ID must begin with %s/", document)
+	case c.Section == "" || c.Quote == "":
+		return fmt.Errorf("section and quote must be given")
+	case c.Untestable != "" && (c.Test != nil || c.Experiment != Experiment{}):
+		return fmt.Errorf("an untestable claim has neither test nor experiment")
+	case c.Untestable != "":
+		return nil
+	case c.Test == nil || c.Predicts == "" || c.Refutes == "" || c.Why == "":
+		return fmt.Errorf("test, prediction, what would refute it, and why must be given")
+	}
+	for _, size := range []Size{Quick, Full} {
+		if _, err := c.Experiment.Spec(size, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestDocumentsAreWhole holds that the claims that the program has lack nothing.
+func TestDocumentsAreWhole(t *testing.T) {
+	for _, d := range Documents() {
+		for i := range d.Claims {
+			if err := d.Claims[i].check(d.ID); err != nil {
+				t.Errorf("%s: %v", d.Claims[i].ID, err)
+			}
+		}
+	}
+}
 
 func TestReadDocument(t *testing.T) {
 	const a = "9/a\nsection:   One\nquote:     it is: so\npredicts:  less\nrefutes:   more\nwhy:       because of this,\n" +
@@ -14,7 +63,7 @@ func TestReadDocument(t *testing.T) {
 	const test = "test:      /op/cpu:ns return=pointer over return=value says 0.5\n"
 	text := "Nine\n\n# A comment.\n" + shared + "\n" + a + "data:      both\n" + test + "cpus:      2\n\n" +
 		"9/b\nsection:   Two\nquote:     x\nuntestable: no such machine\n"
-	d, err := readDocument("9", text)
+	d, err := readWhole("9", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +87,7 @@ func TestReadDocument(t *testing.T) {
 		"CPUs in words":     {"T\n" + a + "cpus: two\n", "want a number"},
 		"a test of nothing": {"T\n" + a + "run: alloc\ntest: gc=off says 2\n", "want a metric"},
 	} {
-		if _, err := readDocument("9", tc.text); err == nil || !strings.Contains(err.Error(), tc.says) {
+		if _, err := readWhole("9", tc.text); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, want %q", name, err, tc.says)
 		}
 	}
@@ -75,7 +124,7 @@ func FuzzReadDocument(f *testing.F) {
 	f.Add("T\n\n9/a\nsection: x\nquote: x\npredicts: x\nrefutes: x\nwhy: x\nrun: alloc\nquick: --reps 4\nfull: --reps 4\n" +
 		"test: /a:b over x=y says 2 and /a:b from 1 to inf and /a:b of /c:d\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		d, err := readDocument("9", text)
+		d, err := readWhole("9", text)
 		if err != nil {
 			return
 		}
