@@ -30,8 +30,9 @@ type Restarted struct {
 	command string
 	settle  time.Duration
 	pid     int
-	program string  // directory and command line, by which a new process is found
-	found   cell.GC // in the environment of the first
+	program string   // directory and command line, by which a new process is found
+	found   cell.GC  // in the environment of the first
+	env     []string // what that says of it: a program may set for itself what its environment leaves out
 	changed bool
 	// Output gets what the command prints, and a server that inherits it; nil for none. It is
 	// no pipe: a server that writes to one ends with its reader.
@@ -44,7 +45,11 @@ const restartWithin = 2 * time.Minute
 // NewRestarted looks at the process. settle is how long a fresh process needs
 // before it can be measured.
 func NewRestarted(pid int, command string, settle time.Duration) (*Restarted, error) {
-	r := &Restarted{proc: os.DirFS("/proc"), command: command, settle: settle, pid: pid}
+	return newRestarted(os.DirFS("/proc"), pid, command, settle)
+}
+
+func newRestarted(proc fs.FS, pid int, command string, settle time.Duration) (*Restarted, error) {
+	r := &Restarted{proc: proc, command: command, settle: settle, pid: pid}
 	var err error
 	// What has just been started is still its shell, and then, while execve(2) loads it, has no command line.
 	isGo := false
@@ -55,10 +60,16 @@ func NewRestarted(pid int, command string, settle time.Duration) (*Restarted, er
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("no such process")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("tune: --attach %d: %w: want a process of this machine, a Linux", pid, err)
 	}
-	if r.found, err = r.settingOf(pid); err != nil {
+	if r.found, r.env, err = r.settingOf(pid); errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("tune: --attach %d: its environment cannot be read: run tune as the user of that process, or "+
+			"as root", pid)
+	} else if err != nil {
 		return nil, fmt.Errorf("tune: --attach %d: %w", pid, err)
 	}
 	if !isGo {
@@ -100,15 +111,24 @@ func (r *Restarted) programOf(pid int) (string, error) {
 	return dir + "\x00" + string(data), err
 }
 
-// settingOf is what the environment of the process says.
-func (r *Restarted) settingOf(pid int) (cell.GC, error) {
+// settingOf is what the environment of the process says, and its variables that do.
+func (r *Restarted) settingOf(pid int) (gc cell.GC, env []string, err error) {
 	data, err := r.file(pid, "environ")
 	if err != nil {
-		return cell.GC{}, err
+		return cell.GC{}, nil, err
 	}
-	gc, err := cell.EnvironmentGC(strings.Split(string(data), "\x00"))
+	env = slices.DeleteFunc(strings.Split(string(data), "\x00"), func(entry string) bool {
+		return !strings.HasPrefix(entry, "GOGC=") && !strings.HasPrefix(entry, "GOMEMLIMIT=")
+	})
+	gc, err = cell.EnvironmentGC(env)
 	gc.Name = ""
-	return gc, err
+	return gc, env, err
+}
+
+// has reports whether the environment of the process says so.
+func (r *Restarted) has(gc cell.GC) bool {
+	now, _, err := r.settingOf(r.pid)
+	return err == nil && same(now, gc)
 }
 
 // Settle implements Server.
@@ -127,7 +147,7 @@ func (r *Restarted) serves() bool {
 func (r *Restarted) Look(context.Context) (State, error) {
 	stat, err1 := r.file(r.pid, "stat")
 	statm, err2 := r.file(r.pid, "statm")
-	gc, err3 := r.settingOf(r.pid)
+	gc, _, err3 := r.settingOf(r.pid)
 	// The name, in parentheses, may hold anything; utime and stime are fields 14
 	// and 15 of the line.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
@@ -150,7 +170,7 @@ func (r *Restarted) Look(context.Context) (State, error) {
 // Apply implements Server. A process that has the setting already goes on. A restart that has
 // begun is brought to its end, even if ctx ends: half of one may leave no server.
 func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) error {
-	if now, err := r.settingOf(r.pid); err == nil && same(now, gc) && r.serves() || ctx.Err() != nil {
+	if r.has(gc) && r.serves() || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	fail := func(format string, args ...any) error {
@@ -163,7 +183,11 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 	r.changed = true
 	before := r.running()
 	cmd := exec.Command("sh", "-c", r.command)
-	cmd.Env = append(cell.WithoutEnv(os.Environ(), "GOGC", "GOMEMLIMIT"), gc.Env()...)
+	env := gc.Env()
+	if same(gc, r.found) {
+		env = r.env
+	}
+	cmd.Env = append(cell.WithoutEnv(os.Environ(), "GOGC", "GOMEMLIMIT"), env...)
 	cmd.SysProcAttr = ownSession() // Ctrl-C here is not meant for the server
 	if r.Output != nil {
 		cmd.Stdout, cmd.Stderr = r.Output, r.Output
@@ -177,6 +201,9 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 		select {
 		case err := <-ended:
 			if err != nil {
+				if pid, ok := r.successor(before); ok { // it started the server all the same
+					r.pid = pid
+				}
 				return fail("%w", err)
 			}
 			done = true
@@ -184,14 +211,16 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 			if found {
 				return fail("it runs for %v: it must return, and leave the server in the background", restartWithin)
 			}
-			return fail("no new process of the same command line within %v", restartWithin)
+			dir, line, _ := strings.Cut(r.program, "\x00")
+			return fail("no new process within %v: want one of the same command line, %s, in %s", restartWithin,
+				strings.ReplaceAll(strings.TrimSuffix(line, "\x00"), "\x00", " "), dir)
 		case <-time.After(20 * time.Millisecond):
 			if pid, ok := r.successor(before); ok {
 				r.pid, found = pid, true
 			}
 		}
 	}
-	if now, err := r.settingOf(r.pid); err != nil || !same(now, gc) {
+	if now, _, err := r.settingOf(r.pid); err != nil || !same(now, gc) {
 		return fail("the new process has GOGC=%s, want %s: the command must pass on GOGC and GOMEMLIMIT of its environment",
 			now, gc)
 	}
@@ -233,8 +262,16 @@ func (r *Restarted) Restore(ctx context.Context) error {
 		return nil
 	}
 	err := r.Apply(ctx, r.found, 0)
-	if now, failed := r.settingOf(r.pid); err != nil && (failed != nil || !same(now, r.found) || !r.serves()) {
-		return fmt.Errorf("%w; by hand: export %s; %s", err, strings.Join(r.found.Env(), " "), r.command)
+	state := "the server does not run"
+	switch {
+	case err == nil || r.serves() && r.has(r.found):
+		return nil
+	case r.serves():
+		state = fmt.Sprintf("process %d runs with another setting", r.pid)
 	}
-	return nil
+	set := ""
+	if len(r.env) > 0 {
+		set = "export " + strings.Join(r.env, " ") + "; "
+	}
+	return fmt.Errorf("%s: %w; by hand: unset GOGC GOMEMLIMIT; %s%s", state, err, set, r.command)
 }

@@ -3,9 +3,12 @@ package attach
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,10 +30,11 @@ func TestMain(m *testing.M) {
 }
 
 // started starts a server by a shell, as its parent reaps it, and returns its number.
-func started(t *testing.T, dir string) int {
+func started(t *testing.T, dir string, env ...string) int {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", start)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), serving+"=1", "EXE="+os.Args[0], "GOGC=70", "GOMEMLIMIT=")
+	cmd.Dir, cmd.Env = dir, append(cell.WithoutEnv(os.Environ(), "GOGC", "GOMEMLIMIT"), serving+"=1", "EXE="+os.Args[0])
+	cmd.Env = append(cmd.Env, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
@@ -55,8 +59,8 @@ func TestRestarted(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv(serving, "1")
 	t.Setenv("EXE", os.Args[0])
-	other := started(t, dir) // the same program with the same arguments, which is not to be tuned
-	pid := started(t, dir)
+	other := started(t, dir, "GOGC=70", "GOMEMLIMIT=") // the same program with the same arguments, which is not to be tuned
+	pid := started(t, dir, "GOGC=70", "GOMEMLIMIT=")
 	r, err := NewRestarted(pid, "kill $(cat pid); "+start, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -109,10 +113,52 @@ func TestRestarted(t *testing.T) {
 		t.Errorf("a command that drops the environment: %v", err)
 	}
 	number(t, dir)
-	r.command = "kill $(cat pid); false"
-	if err := r.Restore(t.Context()); err == nil ||
-		!strings.Contains(err.Error(), "by hand: export GOGC=70 GOMEMLIMIT=off; kill") {
+	// A command that fails, and has started the server all the same.
+	until := `; until [ "$(tr -d '\0' </proc/$(cat pid)/cmdline)" = "${EXE}serve" ]; do sleep 0.01; done; exit 5`
+	r.command = "kill $(cat pid); " + start + until
+	if err := r.Apply(t.Context(), want, 0); err == nil || !strings.Contains(err.Error(), "exit status 5") ||
+		r.pid != number(t, dir) {
+		t.Errorf("process %d, want %d: %v", r.pid, number(t, dir), err)
+	}
+	if err := r.Restore(t.Context()); err != nil || r.pid != number(t, dir) || !r.has(r.found) {
+		t.Errorf("process %d, want %d: %v", r.pid, number(t, dir), err)
+	}
+	if err := r.Apply(t.Context(), want, 0); err == nil {
+		t.Error("a command that fails")
+	}
+	number(t, dir)
+	byHand := "; by hand: unset GOGC GOMEMLIMIT; export GOGC=70 GOMEMLIMIT=; "
+	r.command = "exit 6"
+	if err := r.Restore(t.Context()); err == nil || !strings.Contains(err.Error(), byHand+"exit 6") ||
+		!strings.HasPrefix(err.Error(), fmt.Sprintf("process %d runs with another setting: ", r.pid)) {
+		t.Errorf("it keeps running: %v", err)
+	}
+	r.command = "kill $(cat pid); while grep -q . /proc/$(cat pid)/cmdline; do sleep 0.01; done; false"
+	if err := r.Restore(t.Context()); err == nil || !strings.Contains(err.Error(), byHand+"kill") ||
+		!strings.HasPrefix(err.Error(), "the server does not run: ") {
 		t.Errorf("it cannot be restored: %v", err)
+	}
+}
+
+// TestRestartedKeepsTheEnvironment: where it leaves GOGC or GOMEMLIMIT out, today's blocks and the
+// end do too, as a program may then set them for itself.
+func TestRestartedKeepsTheEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv(serving, "1")
+	t.Setenv("EXE", os.Args[0])
+	r, err := NewRestarted(started(t, dir, "GOMEMLIMIT=3GiB"), "kill $(cat pid); "+start, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gc := range []cell.GC{{Percent: 300}, r.found} {
+		if err := r.Apply(t.Context(), gc, 0); err != nil {
+			t.Fatal(err)
+		}
+		number(t, dir)
+	}
+	if _, env, err := r.settingOf(r.pid); err != nil || !slices.Equal(env, []string{"GOMEMLIMIT=3GiB"}) {
+		t.Errorf("%q, %v", env, err)
 	}
 }
 
@@ -126,4 +172,21 @@ func TestRestartedIsGo(t *testing.T) {
 	if _, err := NewRestarted(cmd.Process.Pid, "true", 0); err == nil || !strings.Contains(err.Error(), "not Go") {
 		t.Errorf("sleep: %v", err)
 	}
+	if _, err := NewRestarted(1<<30, "true", 0); err == nil || !strings.Contains(err.Error(), "no such process") {
+		t.Errorf("none: %v", err)
+	}
+	if _, err := newRestarted(denied{os.DirFS("/proc")}, os.Getpid(), "true", 0); err == nil ||
+		!strings.Contains(err.Error(), "run tune as the user of that process") {
+		t.Errorf("of another user: %v", err)
+	}
+}
+
+// denied is /proc to another user.
+type denied struct{ fs.FS }
+
+func (d denied) Open(name string) (fs.File, error) {
+	if base := path.Base(name); base == "environ" || base == "exe" {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return d.FS.Open(name)
 }
