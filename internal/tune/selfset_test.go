@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
 // obedient is a record of a program with 20 MiB live, whose goals are those of a
@@ -87,6 +89,29 @@ func TestSetsItselfForAWhile(t *testing.T) {
 	for _, want := range []string{"about GOGC=49,", "no effect on 30 of 39 collections"} {
 		if !strings.Contains(why, want) {
 			t.Errorf("%q lacks %q", why, want)
+		}
+	}
+}
+
+// TestHoldsCollectionOff runs a program that turns its collector off, and on after 200 files.
+func TestHoldsCollectionOff(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "files")
+	if out, err := exec.Command("go", "build", "-o", exe, "./testdata/programs/files").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := CollectorCalls(exe); !slices.Equal(got, []string{setPercent}) {
+		t.Errorf("calls %q", got)
+	}
+	for _, percent := range []int{100, 400} {
+		config := cell.Config{Workload: "exec", Command: []string{exe}, GC: setting(percent, 0)}
+		rec, _, err := runner.New(runner.Config{}).Run(t.Context(), cell.Cell{Config: config, Timeout: time.Minute})
+		if err != nil || rec.Err != nil {
+			t.Fatal(err, rec.Err)
+		}
+		study := tuning{answer: &Answer{}}
+		study.warn(&rec)
+		if doubts := study.answer.Doubts; len(doubts) != 1 || !strings.Contains(doubts[0], "began when the heap had 5") {
+			t.Errorf("GOGC=%d: doubts %q, warnings %v", percent, doubts, rec.Warnings)
 		}
 	}
 }

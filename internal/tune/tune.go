@@ -252,7 +252,7 @@ const muchOutput = 64 << 20
 // warn notes what a run tells about the program under any setting.
 func (t *tuning) warn(rec *cell.Record) {
 	for _, w := range rec.Warnings {
-		if w.Code == "left-behind" || w.Code == "gctrace-relayed" {
+		if slices.Contains([]string{"left-behind", "gctrace-relayed", "held-off"}, w.Code) {
 			t.answer.Doubts = append(t.answer.Doubts, w.Text)
 		}
 	}

@@ -93,6 +93,34 @@ func TestSetTraceDoubts(t *testing.T) {
 	}
 }
 
+// TestHeldOff has first collections that begin where GOGC asks for them, and far beyond.
+func TestHeldOff(t *testing.T) {
+	first := func(start, globals int64) trace.Cycle {
+		return trace.Cycle{N: 1, StartBytes: start << 20, GlobalBytes: globals << 20}
+	}
+	for name, tc := range map[string]struct {
+		percent      int
+		cycles       []trace.Cycle
+		began, asked int64 // MiB
+	}{
+		"none":            {100, nil, 0, 0},
+		"at once":         {100, []trace.Cycle{first(4, 0)}, 0, 0},
+		"a little late":   {100, []trace.Cycle{first(11, 0)}, 0, 0},
+		"GOGC=400":        {400, []trace.Cycle{first(16, 0)}, 0, 0},
+		"large globals":   {100, []trace.Cycle{first(30, 28)}, 0, 0},
+		"held off":        {100, []trace.Cycle{first(122, 0)}, 122, 4},
+		"under GOGC=400":  {400, []trace.Cycle{first(124, 1)}, 124, 16},
+		"GOGC=off":        {-1, []trace.Cycle{first(124, 0)}, 0, 0},
+		"the first lacks": {100, []trace.Cycle{{N: 2, StartBytes: 122 << 20}}, 0, 0},
+		"two processes":   {100, []trace.Cycle{first(4, 0), {Stream: 1, N: 1, StartBytes: 80 << 20}}, 80, 4},
+	} {
+		began, asked := heldOff(cell.GC{Percent: tc.percent}, tc.cycles)
+		if began != tc.began<<20 || asked != tc.asked<<20 {
+			t.Errorf("%s: began at %d bytes, asked for %d", name, began, asked)
+		}
+	}
+}
+
 // TestCPUScale scales gctrace's CPU times, which include threads that wait for
 // a CPU, and never beyond the program's own CPU time.
 func TestCPUScale(t *testing.T) {

@@ -42,6 +42,11 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 		idle += c.IdleCPU
 		pauseCPU += c.SweepTerminationCPU + c.MarkTerminationCPU
 	}
+	if began, asked := heldOff(rec.Cell.GC, t.Cycles); began > 0 {
+		rec.Warn("held-off", "the first collection began when the heap had %s, where GOGC=%s asks for %s: the program sets "+
+			"its collector itself, by debug.SetGCPercent, or allocates as much at once; until then GOGC has no effect",
+			cell.FormatBytes(began), rec.Cell.GC.GOGC(), cell.FormatBytes(asked))
+	}
 	scale := cpuScale(rec, assist+dedicated+idle+pauseCPU, seen)
 	rec.Set(cell.GCCycles, float64(len(t.Cycles)))
 	rec.Set(cell.GCForced, float64(forced))
@@ -76,6 +81,22 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 	}
 	setTimeline(rec, t.Cycles)
 	setCycles(rec, t.Cycles)
+}
+
+// leastHeap times GOGC/100 is the heap, in bytes, at which a program collects first; with more
+// stacks and globals than that, it is these times GOGC/100.
+const leastHeap = 4 << 20
+
+// heldOff returns the heap at which a process collected first, where the setting asks for
+// less than half, and what it asks for; 0 without one.
+func heldOff(gc cell.GC, cycles []trace.Cycle) (began, asked int64) {
+	for _, c := range cycles {
+		ask := max(leastHeap, c.StackBytes+c.GlobalBytes) * int64(gc.Percent) / 100
+		if c.N == 1 && gc.Percent >= 0 && c.StartBytes > max(2*ask, ask+2*leastHeap, began) {
+			began, asked = c.StartBytes, ask
+		}
+	}
+	return began, asked
 }
 
 // waitsMuch is the share of runnable time spent waiting for a CPU above which a
