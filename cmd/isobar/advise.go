@@ -103,11 +103,6 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 		(opts.sarif || opts.gate || len(opts.profiles)+len(opts.checks) > 0) {
 		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile and --check"))
 	}
-	for _, name := range opts.profiles {
-		if err := mistaken("advise: --profile", name, aProfile); err != nil {
-			return err
-		}
-	}
 	show := session.NewStatus(a.Err)
 	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles,
 		Limit: advice.Limit{Budget: opts.proof.budget, Began: time.Now()}, Progress: show.Say, Bench: opts.proof.bench,

@@ -129,11 +129,6 @@ func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error 
 			case <-ctx.Done():
 			}
 		}
-		if _, notPID := strconv.Atoi(target); notPID != nil {
-			if err := mistaken("heap", target, aHeap); err != nil {
-				return err
-			}
-		}
 		r, err := heap.Open(ctx, target, o.config())
 		if err != nil {
 			if o.every > 0 && len(reports) > 0 { // show at least what was read so far

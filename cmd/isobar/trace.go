@@ -70,9 +70,6 @@ func (a *app) openTrace(ctx context.Context, name string) (io.ReadCloser, error)
 		return io.NopCloser(a.In), nil
 	}
 	if !strings.Contains(name, "://") {
-		if err := mistaken("trace", name, aTrace); err != nil {
-			return nil, err
-		}
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("trace: %w", err)

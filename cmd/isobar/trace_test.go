@@ -169,7 +169,7 @@ func TestTraceRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"trace", gclog}, exitFailure, "a log with gctrace lines: 'isobar watch "},
+		{[]string{"trace", gclog}, exitFailure, "no execution trace of Go 1.22 or later"},
 		{[]string{"trace"}, exitUsage, "want 'isobar trace FILE|URL|- "},
 		{[]string{"trace", name}, exitFailure, "no execution trace of Go 1.22 or later"},
 		{[]string{"trace", name + "x"}, exitFailure, "no such file"},

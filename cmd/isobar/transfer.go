@@ -65,9 +65,6 @@ func (a *app) importCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, file := a.In, "standard input"
 			if args[0] != "-" {
-				if err := mistaken("lab import", args[0], benchmarks); err != nil {
-					return err
-				}
 				f, err := os.Open(args[0])
 				if err != nil {
 					return err

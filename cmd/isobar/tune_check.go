@@ -15,9 +15,6 @@ import (
 // tuneCheck measures a recommendation again. It exits with 0 when the gain is still
 // there, 3 when it is gone, 4 when the runs cannot tell.
 func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
-	if err := mistaken("tune: --check", o.check, anAnswer); err != nil {
-		return usage(err)
-	}
 	data, err := os.ReadFile(o.check)
 	if err != nil {
 		return usage(fmt.Errorf("tune: --check: %w", err))

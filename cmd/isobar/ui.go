@@ -80,9 +80,6 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 		config.Fleet = ask
 	}
 	for _, name := range o.heaps {
-		if err := mistaken("ui: --heap", name, aHeap); err != nil {
-			return err
-		}
 		if _, err := heap.Load(name); err != nil {
 			return err
 		}

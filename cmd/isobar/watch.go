@@ -93,9 +93,6 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	if !o.skip {
 		o.Own = show
 	}
-	if err := mistaken("watch", target, aLog, benchmarks, anAnswer); err != nil {
-		return err
-	}
 	feed, err := live.Open(target, o.Config)
 	if err != nil {
 		return err
