@@ -81,7 +81,9 @@ func (o *attachOptions) server() (attach.Server, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tune: --token-file: %w", err)
 		}
-		remote.Token = strings.TrimSpace(string(token))
+		if remote.Token = strings.TrimSpace(string(token)); remote.Token == "" {
+			return nil, fmt.Errorf("tune: --token-file: %s is empty", o.tokenFile)
+		}
 	}
 	return remote, nil
 }

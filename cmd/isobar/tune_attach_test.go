@@ -86,6 +86,16 @@ func TestTuneAttach(t *testing.T) {
 	if code != exitFailure || !strings.Contains(errw.String(), "give --token-file") {
 		t.Errorf("without the token: exit %d: %s", code, errw.String())
 	}
+	for content, want := range map[string]string{"wrong": "--token-file holds another one", "\n": "is empty"} {
+		if err := os.WriteFile(token, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code = run(t.Context(), append(args[:2:2], "tune", "--attach", srv.URL, "--token-file", token), strings.NewReader(""),
+			&out, &errw)
+		if code != exitFailure || !strings.Contains(errw.String(), want) {
+			t.Errorf("token %q: exit %d: %s; want %q", content, code, errw.String(), want)
+		}
+	}
 }
 
 // TestRemoteSetsNothingOfToday: what the handler found is restored, and not set.

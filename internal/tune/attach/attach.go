@@ -377,7 +377,7 @@ func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) 
 		return nil, fmt.Errorf("tune: --attach: GOGC is %s in a block of %s: somebody else sets it", w.last.GC, gc)
 	}
 	from, to := w.span()
-	u := t.unit(from, to)
+	u := t.unit(to)
 	work := u.of(from, to)
 	if work <= 0 || to.CPU <= from.CPU {
 		return nil, errors.New("tune: --attach: the server did nothing in a block: tune it under its load")
@@ -466,11 +466,11 @@ var units = []unit{
 	{"/attach/measured:seconds", "second", func(a, b State) float64 { return b.At.Sub(a.At).Seconds() }},
 }
 
-// unit is that of the blocks so far, or the best that the server counts in the
-// first.
-func (t *tuning) unit(from, to State) unit {
+// unit is that of the blocks so far, or the best that the server has ever counted: one that it
+// does not count in a block is no load.
+func (t *tuning) unit(now State) unit {
 	for _, u := range units {
-		if t.answer.Unit == u.name || t.answer.Unit == "" && u.of(from, to) > 0 {
+		if t.answer.Unit == u.name || t.answer.Unit == "" && u.of(State{}, now) > 0 {
 			return u
 		}
 	}

@@ -233,6 +233,7 @@ func TestRunRestoresWhateverHappens(t *testing.T) {
 		want   string
 	}{
 		"no load":        {func(f *fake) { f.idle, f.state.ResidentBytes = true, 2*live }, "tune it under its load"},
+		"work is none":   {func(f *fake) { f.state.Work = 5 }, "tune it under its load"},
 		"another hand":   {func(f *fake) { f.other = 55 }, "somebody else"},
 		"today's fails":  {func(f *fake) { f.refuse = func(cell.GC) bool { return true } }, "refused"},
 		"small a budget": {nil, "give a --budget of "},

@@ -92,15 +92,18 @@ func (r Remote) ask(ctx context.Context, method string, body any) (State, error)
 	}
 	text := strings.TrimSpace(string(data))
 	var s remoteState
+	ok := resp.StatusCode == http.StatusOK
 	switch {
+	case ok && (json.Unmarshal(data, &s) != nil || s.PID == 0), !ok && !strings.HasPrefix(text, "gcctlhttp: "):
+		return fail(fmt.Errorf("%s is not the handler of gcctl/gcctlhttp: %s: %.100s", r.URL, resp.Status, text))
 	case resp.StatusCode == http.StatusBadRequest:
 		return fail(fmt.Errorf("%w by the server: %.300s", ErrRefused, text))
+	case resp.StatusCode == http.StatusUnauthorized && r.Token != "":
+		return fail(fmt.Errorf("%s: %.300s: --token-file holds another one", resp.Status, text))
 	case resp.StatusCode == http.StatusUnauthorized:
 		return fail(fmt.Errorf("%s: %.300s: give --token-file", resp.Status, text))
-	case resp.StatusCode != http.StatusOK:
+	case !ok:
 		return fail(fmt.Errorf("%s: %.300s", resp.Status, text))
-	case json.Unmarshal(data, &s) != nil || s.PID == 0:
-		return fail(fmt.Errorf("%s is not the handler of gcctl/gcctlhttp: %.100s", r.URL, text))
 	}
 	s.At, s.ResidentBytes = time.Now(), cmp.Or(s.ResidentBytes, s.MappedBytes)
 	s.GC = cell.GC{Percent: s.GOGC, LimitBytes: s.LimitBytes}

@@ -1,0 +1,31 @@
+package attach
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestRemoteIsTheHandler: what answers in another way than gcctlhttp is told from what that refuses.
+func TestRemoteIsTheHandler(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status     int
+		text, want string
+	}{
+		"a page":           {200, "<html>", "is not the handler of gcctl/gcctlhttp: 200 OK: <html>"},
+		"other JSON":       {200, `{"key": 7}`, "is not the handler"},
+		"another path":     {404, "404 page not found", "is not the handler of gcctl/gcctlhttp: 404 Not Found"},
+		"another password": {401, "who are you?", "is not the handler"},
+		"no token":         {401, "gcctlhttp: want the token", "want the token: give --token-file"},
+		"a controller":     {409, "gcctlhttp: the program has a gcctl.Controller", "409 Conflict: gcctlhttp: the program has"},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, tc.text, tc.status)
+		}))
+		if _, err := (Remote{URL: s.URL}).Look(t.Context()); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v; want %q", name, err, tc.want)
+		}
+		s.Close()
+	}
+}
