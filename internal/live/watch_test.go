@@ -159,7 +159,7 @@ func TestComesBack(t *testing.T) {
 					break
 				}
 			}
-			if _, err := f.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
+			if _, err := f.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "is the program running") {
 				t.Errorf("while nothing listens: %v", err)
 			}
 			l, err := net.Listen("tcp", address)
@@ -224,8 +224,8 @@ func TestBadServers(t *testing.T) {
 		want    string
 	}{
 		"dead":            {nil, closed.URL, "is the program running"},
-		"no HTTP":         {nil, plain.Addr().String(), "no HTTP server"},
-		"no such name":    {nil, "http://no-such-host.invalid:80", "is the name right"},
+		"no HTTP":         {nil, plain.Addr().String(), "is that the address of its HTTP server"},
+		"no such name":    {nil, "http://no-such-host.invalid:80", "no-such-host.invalid"},
 		"no figures":      {http.NotFound, "", "have the program import net/http/pprof or expvar"},
 		"other JSON":      {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"a":[1]}`) }, "", "not with figures"},
 		"an endless line": {endless, "", "more than 64 MiB"},

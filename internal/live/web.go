@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/isobar-go/isobar/monitor"
@@ -85,40 +83,13 @@ func (f *webFeed) connect(ctx context.Context) error {
 			return nil
 		}
 		if !errors.Is(err, errNotHere) {
-			return fmt.Errorf("watch: %w%s", err, remedy(err))
+			return fmt.Errorf("watch: %w; is the program running, and is that the address of its HTTP server?", err)
 		}
 		tried = append(tried, strings.TrimPrefix(err.Error(), errNotHere.Error()+": "))
 	}
 	return fmt.Errorf("watch: %s answers, but not with figures (%s); have the program import net/http/pprof or expvar, "+
 		"mount monitor.Handler() at /debug/isobar/, or name the path that they are mounted at", f.target,
 		strings.Join(tried, ", "))
-}
-
-func remedy(err error) string {
-	var dns *net.DNSError
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "; nothing listens there: is the program running, and is that its port?"
-	case errors.As(err, &dns):
-		return "; is the name right?"
-	case noHTTP(err):
-		return "; that is no HTTP server: is it another port, or https?"
-	case strings.Contains(err.Error(), "imeout") || errors.Is(err, context.DeadlineExceeded):
-		return "; it does not answer: is it reachable from here, and not stopped?"
-	}
-	return ""
-}
-
-// noHTTP reports whether err comes from a server of another protocol: from a
-// malformed answer, one before the request, or the end of the connection.
-func noHTTP(err error) bool {
-	// package net/http has no values for them
-	for _, part := range []string{"malformed HTTP", "readLoopPeekFail", "server closed idle connection"} {
-		if strings.Contains(err.Error(), part) {
-			return true
-		}
-	}
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 func (f *webFeed) Source() string {
