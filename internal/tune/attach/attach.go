@@ -95,6 +95,9 @@ const hold = 30 * time.Second
 // leastBlock is the shortest block worth measuring.
 const leastBlock = 500 * time.Millisecond
 
+// overrun is how much longer than planned blocks may take, without a word.
+const overrun = 1.5
+
 // An Answer is what was found.
 type Answer struct {
 	tune.Answer
@@ -158,13 +161,14 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 			"hardly any room above what is live: allow more with --max-rss, or name settings with --gogc", today.Found,
 			int64(t.MaxBytes)/mib)
 	}
-	blocks := time.Duration(exploring*len(t.arms) + t.Rounds*(1+min(len(t.arms)-1, 3)))
+	t.blocks = exploring*len(t.arms) + t.Rounds*(1+min(len(t.arms)-1, 3))
+	blocks := time.Duration(t.blocks)
 	least, _ := c.Server.Settle()
 	t.block = cmp.Or(t.Budget, usualBudget+blocks*least) / blocks
 	if t.block < leastBlock+least {
-		return nil, fmt.Errorf("tune: --attach: %v for %d blocks of %d settings leaves %v each: give a --budget of %v "+
-			"or more, or fewer --gogc", t.Budget, blocks, len(t.arms), t.block.Round(time.Millisecond),
-			blocks*(leastBlock+least))
+		return nil, fmt.Errorf("tune: --attach: %v for %d blocks of %d settings leaves %v each, of which settling takes %v: "+
+			"give a --budget of %v or more, fewer settings with --gogc, or fewer --rounds", t.Budget, t.blocks, len(t.arms),
+			t.block.Round(time.Millisecond), least, blocks*(leastBlock+least))
 	}
 	if err := t.rounds(ctx, t.arms, exploring); err != nil {
 		return nil, err
@@ -278,6 +282,7 @@ type tuning struct {
 	answer *Answer
 	arms   []*Arm
 	block  time.Duration
+	blocks int // at most
 	round  int
 	rng    *rand.Rand
 
@@ -310,6 +315,12 @@ func (t *tuning) rounds(ctx context.Context, arms []*Arm, n int) error {
 			default:
 				t.add(a, rec)
 			}
+		}
+		if n := len(arms); t.round == 1 && t.answer.Seconds > overrun*t.block.Seconds()*float64(n) {
+			each := t.answer.Seconds / float64(t.answer.Runs)
+			t.Log(fmt.Sprintf("a block takes %.1f s, and not %.1f, with what the server needs to take a setting: all %d may "+
+				"take %v; Ctrl-C ends it, and restores today's setting", each, t.block.Seconds(), t.blocks,
+				time.Duration(each*float64(t.blocks)*float64(time.Second)).Round(time.Second)))
 		}
 	}
 	return nil

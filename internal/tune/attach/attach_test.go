@@ -37,6 +37,7 @@ type fake struct {
 	// The machine stands still for so long at a look, the fourth after each Apply.
 	still time.Duration
 	looks int
+	slow  time.Duration // Apply takes so long
 }
 
 const live = 100 << 20
@@ -94,6 +95,7 @@ func (f *fake) Look(context.Context) (State, error) {
 }
 
 func (f *fake) Apply(_ context.Context, gc cell.GC, hold time.Duration) error {
+	time.Sleep(f.slow)
 	f.advance()
 	if f.refuse != nil && f.refuse(gc) {
 		return fmt.Errorf("%w by the server", ErrRefused)
@@ -444,5 +446,44 @@ func TestMost(t *testing.T) {
 	_, err := Run(t.Context(), Config{Server: f, Settings: []cell.GC{{Percent: -1, LimitBytes: 480 * mib}}})
 	if err == nil || !strings.Contains(err.Error(), "allows 500 MiB") {
 		t.Errorf("a limit beyond the group: %v", err)
+	}
+}
+
+// TestSlowRestarts: that blocks take longer than planned is said after the first round, and not where they do not.
+func TestSlowRestarts(t *testing.T) {
+	for slow, want := range map[time.Duration]string{0: "", 4 * time.Second: "all 18 may take 1m22s; Ctrl-C ends it"} {
+		synctest.Test(t, func(t *testing.T) {
+			f, said := newFake(), []string(nil)
+			f.slow = slow
+			log := func(text string) {
+				if strings.Contains(text, "Ctrl-C") {
+					said = append(said, text)
+				}
+			}
+			c := Config{Server: f, Seed: 1, Budget: 18 * time.Second, Settings: []cell.GC{{Percent: 300}}, Log: log}
+			if _, err := Run(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(said, "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
+				t.Errorf("restarts of %v: %q, want %q once", slow, got, want)
+			}
+		})
+	}
+}
+
+// TestFreshServers: a restarted server that has not grown to what it took before is no picture of it.
+func TestFreshServers(t *testing.T) {
+	for before, doubted := range map[int64]bool{220: false, 280: false, 400: true} {
+		u := &tuning{Config: Config{Tolerance: 0.02}, answer: &Answer{Today: State{ResidentBytes: before * mib}}}
+		bytes := []float64{219 * mib, 220 * mib, 221 * mib}
+		u.arms = []*Arm{{GC: cell.GC{Percent: 100}, CPU: []float64{1, 1, 1}, Bytes: bytes}}
+		u.conclude([]*Arm{{GC: cell.GC{Percent: 100}}})
+		if doubts := strings.Join(u.answer.Doubts, "\n"); strings.Contains(doubts, "longer --settle") != doubted {
+			t.Errorf("%d MiB before: %q", before, doubts)
+		}
+		u.answer.Doubts, u.answer.Today.LiveBytes = nil, 1
+		if u.conclude([]*Arm{{GC: cell.GC{Percent: 100}}}); len(u.answer.Doubts) > 0 {
+			t.Errorf("it was not restarted: %q", u.answer.Doubts)
+		}
 	}
 }

@@ -16,6 +16,9 @@ import (
 // sameMemory is up to what ratio memory counts as the same.
 const sameMemory = 1.05
 
+// grown is how much of the memory that it took before a restarted server should take.
+const grown = 0.75
+
 // choose returns the arms worth proving: at most three, those that the rounds so
 // far show ahead in what the three choices promise.
 func (t *tuning) choose() []*Arm {
@@ -55,6 +58,13 @@ func (t *tuning) conclude(fresh []*Arm) {
 	r.Reason = fmt.Sprintf("in %d blocks of each setting none did better", exploring)
 	if short := t.arms[0].short(t.block); short != "" {
 		r.Outcome, r.Reason = tune.Inconclusive, short
+	}
+	// Handlers say what is live, of a server that goes on.
+	if took, before := stat.Median(t.arms[0].Bytes), r.Today.ResidentBytes; r.Today.LiveBytes == 0 &&
+		took < grown*float64(before) {
+		r.Doubts = append(r.Doubts, fmt.Sprintf("under today's setting the restarted server takes %d MiB, and took %d MiB "+
+			"before: it was measured before its state had grown, which changes memory and CPU time: give a longer --settle",
+			int64(took)/mib, before/mib))
 	}
 	base := groupOf(fresh[0])
 	for _, a := range fresh[1:] {
