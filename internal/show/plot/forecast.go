@@ -3,6 +3,7 @@ package plot
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -19,14 +20,6 @@ type Forecast struct {
 	Bytes, CPU, Wall [3]float64
 	Measured         bool // the figures are those of runs
 	Best             bool // no other needs both less memory and less CPU time
-}
-
-// percent is the GOGC for the axis; beyond all others for off.
-func (f Forecast) percent() float64 {
-	if f.GC.Percent < 0 {
-		return 6400
-	}
-	return float64(f.GC.Percent)
 }
 
 // from says where figures come from.
@@ -71,47 +64,33 @@ func Tradeoff(s *text.Section, id string, search Search) *Plot {
 	if len(search.Forecasts)+len(search.Named) == 0 {
 		return nil
 	}
-	p := &Plot{ID: id + "-tradeoff", Title: "CPU time against memory", Section: s.Name, Wide: true, Pairs: true,
+	p := &Plot{ID: id + "-tradeoff", Title: "CPU time against memory", Section: s.Name,
 		Caption: "Medians of the runs; left and low is better."}
 	p.Table = Table{Label: "CPU time against memory, " + s.Name, Left: 3,
 		Head: []string{"Setting", "from", "on the frontier", "peak memory", "low", "high", "CPU time", "low", "high",
 			"wall time", "low", "high"}}
-	memory := forecastPanel{id: p.ID + "-0", title: "CPU time against peak memory", metric: cell.RSSPeak,
-		of: func(f Forecast) (float64, [3]float64) { return f.Bytes[0], f.CPU }}
-	time := forecastPanel{id: p.ID + "-1", title: "Wall time against GOGC", metric: "/gogc:percent",
-		of: func(f Forecast) (float64, [3]float64) { return f.percent(), f.Wall }}
-	percent := map[string]float64{} // GOGC by label of a row
+	var points tradeoffPoints
 	named := map[string]bool{}
 	for i, n := range search.Named {
-		memory.named = append(memory.named, namedPoint{point{n.Bytes, n.CPU}, 1 + i, n.Name})
+		points.named = append(points.named, namedPoint{point{n.Bytes, n.CPU}, 1 + i, n.Name})
 		p.Legend = append(p.Legend, seriesKey(1+i, n.Name+": "+n.Setting))
 		named[n.Key] = true
 		p.Table.Add(n.Setting, n.Name, "", s.Format(cell.RSSPeak, n.Bytes), "", "", s.Format(cell.TotalCPU, n.CPU), "",
 			"", "", "", "")
 	}
 	if len(search.Forecasts) > 0 {
-		memory.lines = predict(s, p, search.Forecasts)
-		time.lines = memory.lines[:1]
-		for _, f := range time.lines[0].forecasts {
-			percent["gc="+f.GC.String()] = f.percent()
-		}
+		points.lines = predict(s, p, search.Forecasts)
 	}
 	for _, r := range s.Rows {
-		bytes, cpu, wall := r.Figure(cell.RSSPeak), r.Figure(cell.TotalCPU), r.Figure(cell.WallTime)
+		bytes, cpu := r.Figure(cell.RSSPeak), r.Figure(cell.TotalCPU)
 		if bytes.N > 0 && cpu.N > 0 && !named[r.Key] {
-			memory.measured = append(memory.measured, point{bytes.Median, cpu.Median})
-		}
-		if at, ok := percent[r.Label]; ok && wall.N > 0 {
-			time.measured = append(time.measured, point{at, wall.Median})
+			points.measured = append(points.measured, point{bytes.Median, cpu.Median})
 		}
 	}
-	if len(memory.measured) > 0 {
+	if len(points.measured) > 0 {
 		p.Legend = append(p.Legend, seriesKey(0, "measured"))
 	}
-	p.Panels = []Panel{memory.draw()}
-	if len(time.lines) > 0 {
-		p.Panels = append(p.Panels, time.draw())
-	}
+	p.Panels = []Panel{{SVG: points.draw(p.ID + "-0")}}
 	return p
 }
 
@@ -155,8 +134,8 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 		}
 		p.Table.Add(row...)
 	}
-	p.Caption += " Lines are the model, corrected by the runs; vertical bars are its 90 % intervals. The second panel " +
-		"has off at its right end. A figure that the model cannot tell is left out."
+	p.Caption += " Lines are the model, corrected by the runs; vertical bars are its 90 % intervals. A figure that " +
+		"the model cannot tell is left out."
 	p.Legend = append(p.Legend, lineKey("curve plain dashed", "predicted, by GOGC"))
 	lines := []forecastLine{percents}
 	if len(limits.forecasts) > 0 {
@@ -179,32 +158,29 @@ type namedPoint struct {
 	name string
 }
 
-// A forecastPanel shows curves of predictions, the measured medians on top.
-type forecastPanel struct {
-	id, title, metric string // of the horizontal axis
-	lines             []forecastLine
-	measured          []point
-	named             []namedPoint
-	of                func(Forecast) (float64, [3]float64)
+// tradeoffPoints are curves of predictions, with the measured medians on top.
+type tradeoffPoints struct {
+	lines    []forecastLine
+	measured []point
+	named    []namedPoint
 }
 
 // beyond is up to how many times the most that was measured the vertical axis
 // reaches.
 const beyond = 2
 
-func (p *forecastPanel) draw() Panel {
+func (p *tradeoffPoints) draw(id string) template.HTML {
 	lo, hi, top, most := math.Inf(1), 0.0, 0.0, 0.0
 	settings := map[cell.GC]bool{}
 	for _, line := range p.lines {
 		for _, f := range line.forecasts {
-			x, y := p.of(f)
-			lo, hi, top = min(lo, x), max(hi, x), max(top, y[2])
+			lo, hi, top = min(lo, f.Bytes[0]), max(hi, f.Bytes[0]), max(top, f.CPU[2])
 			settings[f.GC] = true
 		}
 	}
-	measured := p.measured
+	measured := slices.Clip(p.measured)
 	for _, n := range p.named {
-		measured = append(measured[:len(measured):len(measured)], n.point)
+		measured = append(measured, n.point)
 	}
 	for _, m := range measured {
 		lo, hi, most = min(lo, m.x), max(hi, m.x), max(most, m.y)
@@ -213,25 +189,20 @@ func (p *forecastPanel) draw() Panel {
 		top = min(top, beyond*most)
 	}
 	f := frame{left: 72, top: 10, right: 464, bottom: 200}
-	d := newDrawing(p.id, p.title, fmt.Sprintf("%d predicted settings and %d measured ones.", len(settings),
-		len(measured)), 226)
-	x, y := logScale(p.metric, lo, hi, f.left+8, f.right-8), linearScale(cell.WallTime, top, f.bottom, f.top)
+	d := newDrawing(id, "CPU time against peak memory", fmt.Sprintf("%d predicted settings and %d measured ones.",
+		len(settings), len(measured)), 226)
+	x, y := logScale(cell.RSSPeak, lo, hi, f.left+8, f.right-8), linearScale(cell.TotalCPU, top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
-	d.horizontal(f, x, x.ticks(5), func(v float64) string {
-		if p.metric == cell.RSSPeak {
-			return tickText(p.metric, v)
-		}
-		return text.Count(v)
-	})
+	d.horizontal(f, x, x.ticks(5), nil)
 	for _, line := range p.lines {
 		var points []point
 		for _, forecast := range line.forecasts {
-			at, value := p.of(forecast)
+			at, value := x.at(forecast.Bytes[0]), forecast.CPU
 			if value[0] > y.hi {
 				continue
 			}
-			points = append(points, point{x.at(at), y.at(value[0])})
-			d.line("axis", x.at(at), y.at(value[1]), x.at(at), y.at(value[2]))
+			points = append(points, point{at, y.at(value[0])})
+			d.line("axis", at, y.at(value[1]), at, y.at(value[2]))
 		}
 		d.curve(line.class, points)
 	}
@@ -245,7 +216,7 @@ func (p *forecastPanel) draw() Panel {
 		names = append(names, name{at, n.name})
 	}
 	d.names(f, names)
-	return Panel{p.title, d.done()}
+	return d.done()
 }
 
 // A name belongs beside a mark.
