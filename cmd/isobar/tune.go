@@ -43,6 +43,7 @@ Today's setting comes from the environment, from --current, or from a running pr
   isobar tune --fleet nats://HOST:4222 --fleet-require cores>=8 -- ./batch    on a machine of the fleet
   isobar tune --cpus 0.5,1,2 --memory-max 64MiB,128MiB -- ./batch    the smallest pod that keeps the objective
   isobar tune --attach http://127.0.0.1:6060/debug/gcctl    a running server, under its load
+  isobar tune --attach PID --restart ./restart    one that ./restart starts again with GOGC and GOMEMLIMIT
   isobar tune --json -- ./batch > settings.json
   isobar tune --check settings.json --gate 5%     in CI: exit status 3 when the gain is gone
 
