@@ -3,7 +3,6 @@ package heap
 import (
 	"cmp"
 	"compress/gzip"
-	"debug/elf"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,24 +107,14 @@ const mostSaved = 1 << 30
 // Load reads a saved report.
 func Load(name string) (*Report, error) {
 	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("heap: %w; for a running program, give its process number", err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("heap: %w", err)
+		return nil, fmt.Errorf("heap: %w; for a running program, give its process number", err)
 	}
 	defer f.Close()
 	r, err := decode(f)
-	var magic [4]byte
-	if f.ReadAt(magic[:], 0); string(magic[:]) == elf.ELFMAG { // of another file it stays empty
-		return nil, fmt.Errorf("heap: %s is a program, not the memory of one: run it, and name its process number", name)
-	}
-	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("heap: %s is neither a core file nor a report that --save wrote; for a running program, give "+
-			"its process number", name)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("heap: %s is neither a core file nor a report that --save wrote: %w", name, err)
+		return nil, fmt.Errorf("heap: %s is neither a core file nor a report that --save wrote (%w); for a running program, "+
+			"give its process number", name, err)
 	}
 	return r, nil
 }
