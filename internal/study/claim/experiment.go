@@ -30,16 +30,11 @@ const (
 
 // Args returns the arguments of 'isobar' that measure the experiment.
 func (e Experiment) Args(size Size) []string {
-	run, command, _ := strings.Cut(e.Run, " -- ")
 	flags := e.Full
 	if size == Quick {
 		flags = e.Quick
 	}
-	args := append([]string{"lab", "run"}, strings.Fields(run+" "+flags)...)
-	if command != "" {
-		args = append(append(args, "--"), strings.Fields(command)...)
-	}
-	return args
+	return append([]string{"lab", "run"}, strings.Fields(e.Run+" "+flags)...)
 }
 
 // Name is the name of the runs of the experiment, which may take several
@@ -70,10 +65,6 @@ func (e Experiment) Spec(size Size, seed uint64) (spec plan.Spec, err error) {
 	}
 	study := plan.Study{Workload: args[0]}
 	for args = args[1:]; len(args) > 0; {
-		if args[0] == "--" {
-			study.Command = args[1:]
-			break
-		}
 		name, ok := strings.CutPrefix(args[0], "--")
 		if !ok || len(args) < 2 {
 			return spec, fmt.Errorf("claim: experiment %s: %q: want --FLAG VALUE", e.Run, args[0])

@@ -66,7 +66,6 @@ var limitCases = map[string]func(*limitState){
 	"concat3":         func(s *limitState) { limitString = s.words[0] + s.words[1] + s.words[2] },
 	"concat3-builder": limitBuilder,
 	"append4":         func(s *limitState) { s.sum += appended(s.ints[:4]) },
-	"append4-sized":   func(s *limitState) { s.sum += appendedSized(s.ints[:4]) },
 	"buffer32":        func(s *limitState) { limitBytes = append(make([]byte, 0, 32), s.short...) },
 	"buffer32-pool":   func(s *limitState) { s.sum += pooled(&s.pool, s.short) },
 	"buffer256":       func(s *limitState) { limitBytes = append(make([]byte, 0, 256), s.line...) },
@@ -76,7 +75,6 @@ var limitCases = map[string]func(*limitState){
 	"predicate":       limitPredicate,
 	"predicate-typed": limitPredicateTyped,
 	"box-small":       func(s *limitState) { s.turn++; limitAny = int(s.turn % 256) },
-	"box-large":       func(s *limitState) { s.turn++; limitAny = int(s.turn%256 + 1<<20) },
 	"json-marshal":    limitMarshal,
 	"json-written":    limitWritten,
 	"files-deferred":  func(s *limitState) { s.sum += uint64(filesDeferred(s.paths)) },
@@ -238,18 +236,6 @@ func pooled(pool *sync.Pool, from []byte) uint64 {
 //go:noinline
 func appended(in []int) (sum uint64) {
 	var out []int
-	for _, x := range in {
-		out = append(out, 2*x)
-	}
-	for _, x := range out {
-		sum += uint64(x)
-	}
-	return sum
-}
-
-//go:noinline
-func appendedSized(in []int) (sum uint64) {
-	out := make([]int, 0, len(in))
 	for _, x := range in {
 		out = append(out, 2*x)
 	}

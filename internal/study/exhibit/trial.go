@@ -44,8 +44,7 @@ var trialKinds = map[string]trial{
 	"sharded-pool":         trialShardedPool,
 	"size-classes":         sizeClasses,
 	"stale-timestamp":      trialStaleTimestamp,
-	"syncpool-after-1":     func(n int, rec *cell.Record) int { return trialPoolEviction(n, 1, rec) },
-	"syncpool-after-2":     func(n int, rec *cell.Record) int { return trialPoolEviction(n, 2, rec) },
+	"syncpool-after-1":     trialPoolEviction,
 	"syncpool-hits":        syncpoolHits,
 }
 

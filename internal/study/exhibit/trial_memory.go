@@ -11,12 +11,11 @@ import (
 )
 
 // trialPoolEviction counts how many objects, small and large ones, a sync.Pool
-// has lost after the given number of collections. It reports the
-// losses by size.
-func trialPoolEviction(n, collections int, rec *cell.Record) int {
+// has lost after a collection. It reports the losses by size.
+func trialPoolEviction(n int, rec *cell.Record) int {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no other collections
-	lostSmall := n - survivors(n, collections, func() any { return new([16]byte) })
-	lostLarge := n - survivors(n, collections, func() any { return new([16 << 10]byte) })
+	lostSmall := n - survivors(n, 1, func() any { return new([16]byte) })
+	lostLarge := n - survivors(n, 1, func() any { return new([16 << 10]byte) })
 	rec.Set("/trial/small:trials", float64(lostSmall))
 	rec.Set("/trial/large:trials", float64(lostLarge))
 	return (lostSmall + lostLarge) / 2

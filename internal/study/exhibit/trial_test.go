@@ -30,7 +30,7 @@ func TestTrials(t *testing.T) {
 		hits    float64
 	}{
 		{"during-beside-enable", "3", 3}, {"controller-env", "3", 0}, {"gc-while-off", "3", 3}, {"percent-leak", "3", 3}, {"stale-timestamp", "50", 50},
-		{"sharded-pool", "8", 1}, {"arena-slot", "20", 20}, {"arena-tokens", "20", 20}, {"arena-large", "20", 20}, {"syncpool-after-2", "20", 20},
+		{"sharded-pool", "8", 1}, {"arena-slot", "20", 20}, {"arena-tokens", "20", 20}, {"arena-large", "20", 20},
 	} {
 		before := workload.GOGC()
 		hits, rec := runTrial(t, c.kind, c.n)
