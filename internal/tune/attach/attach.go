@@ -318,8 +318,8 @@ func (t *tuning) rounds(ctx context.Context, arms []*Arm, n int) error {
 		}
 		if n := len(arms); t.round == 1 && t.answer.Seconds > overrun*t.block.Seconds()*float64(n) {
 			each := t.answer.Seconds / float64(t.answer.Runs)
-			t.Log(fmt.Sprintf("a block takes %.1f s, and not %.1f, with what the server needs to take a setting: all %d may "+
-				"take %v; Ctrl-C ends it, and restores today's setting", each, t.block.Seconds(), t.blocks,
+			t.Log(fmt.Sprintf("a block takes %.1f s, and not %.1f, as restarts or whole collections last that long: all %d "+
+				"may take %v; Ctrl-C ends it, and restores today's setting", each, t.block.Seconds(), t.blocks,
 				time.Duration(each*float64(t.blocks)*float64(time.Second)).Round(time.Second)))
 		}
 	}

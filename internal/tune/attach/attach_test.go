@@ -487,3 +487,16 @@ func TestFreshServers(t *testing.T) {
 		}
 	}
 }
+
+// TestLeaveIsProven: that nothing did better in a few blocks proves nothing; fresh rounds of what comes closest do.
+func TestLeaveIsProven(t *testing.T) {
+	for percent, want := range map[int]string{50: tune.DefaultGood, 99: tune.Inconclusive} {
+		synctest.Test(t, func(t *testing.T) {
+			settings := []cell.GC{{Percent: percent}, {Percent: 40}}
+			a, err := Run(t.Context(), Config{Server: newFake(), Seed: 2, Settings: settings, Tolerance: 0.001})
+			if err != nil || a.Outcome != want || len(a.Choices) != 1 || a.Choices[0].Setting.GC.Percent != percent {
+				t.Errorf("%v: %+v; want %s of GOGC=%d", err, a, want, percent)
+			}
+		})
+	}
+}

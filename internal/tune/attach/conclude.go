@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ const sameMemory = 1.05
 const grown = 0.75
 
 // choose returns the arms worth proving: at most three, those that the rounds so
-// far show ahead in what the three choices promise.
+// far show ahead in what the three choices promise, else the one that comes closest.
 func (t *tuning) choose() []*Arm {
 	base := t.arms[0]
 	cpu, bytes := stat.Median(base.CPU), stat.Median(base.Bytes)
@@ -35,15 +36,19 @@ func (t *tuning) choose() []*Arm {
 	}
 	byCPU := func(a *Arm) float64 { return stat.Median(a.CPU) }
 	byBytes := func(a *Arm) float64 { return stat.Median(a.Bytes) }
+	within := func(a *Arm) bool { return byBytes(a) <= t.MaxBytes }
 	var out []*Arm
 	for _, a := range []*Arm{
-		best(byCPU, cpu, func(a *Arm) bool { return byBytes(a) <= t.MaxBytes }),
+		best(byCPU, cpu, within),
 		best(byCPU, cpu, func(a *Arm) bool { return byBytes(a) <= sameMemory*bytes }),
 		best(byBytes, bytes, func(a *Arm) bool { return byCPU(a) <= (1+2*t.Tolerance)*cpu }),
 	} {
 		if a != nil && !slices.Contains(out, a) {
 			out = append(out, a)
 		}
+	}
+	if closest := best(byCPU, math.Inf(1), within); len(out) == 0 && closest != nil {
+		return []*Arm{closest}
 	}
 	return out
 }
@@ -55,7 +60,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 	r.Objective, r.Tolerance = tune.CPU, t.Tolerance
 	r.Base = config(fresh[0].GC)
 	r.Setting, r.Outcome = r.Base, tune.DefaultGood
-	r.Reason = fmt.Sprintf("in %d blocks of each setting none did better", exploring)
+	r.Reason = fmt.Sprintf("in %d blocks of each setting none kept within %d MiB", exploring, int64(t.MaxBytes)/mib)
 	if short := t.arms[0].short(t.block); short != "" {
 		r.Outcome, r.Reason = tune.Inconclusive, short
 	}

@@ -52,7 +52,7 @@ func (r Remote) Apply(ctx context.Context, gc cell.GC, hold time.Duration) error
 func (r Remote) Restore(ctx context.Context) error {
 	_, err := r.ask(ctx, http.MethodDelete, nil)
 	if err != nil {
-		err = fmt.Errorf("%w; the handler returns to what it found by itself, within %v", err, hold)
+		err = fmt.Errorf("%w; if the process still runs, its handler returns to what it found within %v", err, hold)
 	}
 	return err
 }
