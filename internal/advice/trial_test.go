@@ -12,11 +12,6 @@ import (
 
 const tryable = `package m
 
-import (
-	"bytes"
-	"strings"
-)
-
 func All(in []int) (out []int) {
 	for _, v := range in {
 		out = append(out, v+1)
@@ -31,28 +26,6 @@ func Few(in []int) (out []int) {
 		}
 	}
 	return out
-}
-
-func Grown(in []int) string {
-	var b strings.Builder
-	for i := 0; i < len(in); i++ {
-		b.WriteByte(byte(in[i]))
-	}
-	return b.String()
-}
-
-func Built(in []int) string {
-	var b bytes.Buffer
-	b.WriteString("a text of more bytes than begin on the stack")
-	return b.String()
-}
-
-func BuiltLong(in []int) string {
-	var b bytes.Buffer
-	for i := 0; i < len(in); i++ {
-		b.WriteString("text")
-	}
-	return b.String()
 }
 
 func Begun(in []int) (n int) {
@@ -196,26 +169,6 @@ func BenchmarkFew(b *testing.B) {
 	}
 }
 
-var text string
-
-func BenchmarkGrown(b *testing.B) {
-	for b.Loop() {
-		text = Grown(in)
-	}
-}
-
-func BenchmarkBuilt(b *testing.B) {
-	for b.Loop() {
-		text = Built(in)
-	}
-}
-
-func BenchmarkBuiltLong(b *testing.B) {
-	for b.Loop() {
-		text = BuiltLong(in)
-	}
-}
-
 func BenchmarkBegun(b *testing.B) {
 	for b.Loop() {
 		sum = Begun(in)
@@ -328,13 +281,13 @@ func TestRemediesAreTried(t *testing.T) {
 		}
 		return by
 	}
-	proposed := map[string]string{"Grown": "b.Grow(len(in))", "Built": "strings.Builder",
-		"Begun": "begin few with room for 32", "Joined": "begin l.text with room for 32: make([]byte, 0, 32)",
-		"Late": "as its first entry comes", "Together": "make them one object: var shared struct{ sum int; last [2]int }"}
+	proposed := map[string]string{"Begun": "begin few with room for 32",
+		"Joined": "begin l.text with room for 32: make([]byte, 0, 32)", "Late": "as its first entry comes",
+		"Together": "make them one object: var shared struct{ sum int; last [2]int }"}
 	tried := maps.Clone(proposed)
 	tried["Few"], tried["Scratch"] = "begin out with room for ", "make the slice once, before the loop"
 	for name, s := range verdicts() {
-		if _, ok := proposed[name]; ok || name == "BuiltLong" || name == "Empty" || name == "OnStack" {
+		if _, ok := proposed[name]; ok || name == "Empty" || name == "OnStack" {
 			if s.Verdict == Candidate && s.Fix {
 				t.Errorf("%s was not tried, and is a candidate: %s", name, s.Remedy)
 			}
@@ -360,9 +313,6 @@ func TestRemediesAreTried(t *testing.T) {
 		if s := by[name]; s.Verdict != Remedy || !strings.Contains(s.Remedy, text) {
 			t.Errorf("%s: %s: %s; want %s", name, s.Verdict, s.Remedy, text)
 		}
-	}
-	if s := by["BuiltLong"]; strings.Contains(s.Remedy, "Builder") {
-		t.Errorf("BuiltLong: %s: %s", s.Verdict, s.Remedy)
 	}
 	if s := by["Empty"]; s.Verdict != Look || s.Fix {
 		t.Errorf("Empty: %s: %s: a nil map is no result", s.Verdict, s.Remedy)

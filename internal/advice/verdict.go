@@ -51,11 +51,6 @@ func (k *subject) judge() {
 		}
 	}
 	k.found()
-	switch {
-	case k.e.Fix || k.e.Verdict != "":
-	case k.outside():
-		k.buffer()
-	}
 	k.look()
 }
 
