@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"go/types"
-	"go/version"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +16,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// A mender writes the fix of a remedy that the account proves: capacity before the loop that fills a slice,
-// a slice from before the loop for one that dies with the round.
+// A mender writes the fix of a remedy that the account proves, such as the capacity of a slice that a loop fills.
 type mender struct {
 	*subject
 	file  *ast.File
@@ -64,15 +61,6 @@ func (m *mender) wanted() bool {
 // check is the name of the check that the finding of a remedy is of.
 func (k *subject) check() string { return cmp.Or(k.e.Check, "bufferpercall") }
 
-// modern is the Go version whose language has clear, and whose library slices.
-const modern = "go1.21"
-
-// has reports whether the code may use what came with a Go version.
-func (m *mender) has(since string) bool {
-	v := m.p.Info.FileVersions[m.file]
-	return v == "" || version.Compare(v, since) >= 0
-}
-
 func (m *mender) put(from, to token.Pos, text string) {
 	name := realName(m.p.Fset.File(from).Name())
 	m.edits[name] = append(m.edits[name], change{m.p.Fset.Position(from).Offset, m.p.Fset.Position(to).Offset, text})
@@ -101,22 +89,6 @@ func (m *mender) capacity() bool {
 	return m.grow(m.number(), check.IsInteger(m.p.Info.TypeOf(m.growth.Rounds)))
 }
 
-// rows is the length of one list for what each round of a loop makes for an element of another one, always of
-// one length; "" where that is not known.
-func (m *mender) rows() string {
-	call, ok := m.s.Node.(*ast.CallExpr)
-	assign, stmt := m.assigns(), m.loop()
-	if !ok || assign == nil || stmt == nil || len(call.Args) != 2 {
-		return ""
-	}
-	n, rounds := call.Args[1], m.rounds(stmt)
-	_, element := assign.Lhs[0].(*ast.IndexExpr)
-	if !element || rounds == "" || !m.plainInt(n) || !m.lasting(n, stmt.Pos()) {
-		return ""
-	}
-	return "(" + rounds + ")*(" + m.text(n) + ")"
-}
-
 // assigns is the assignment of the expression to one variable or element; nil where there is none.
 func (m *mender) assigns() *ast.AssignStmt {
 	if len(m.path) < 2 {
@@ -127,130 +99,6 @@ func (m *mender) assigns() *ast.AssignStmt {
 		return nil
 	}
 	return assign
-}
-
-// loop is the statement of the innermost loop, where another can stand before it; else nil.
-func (m *mender) loop() ast.Stmt {
-	loop := m.p.Loop(m.s.Instr.Block())
-	if loop == nil {
-		return nil
-	}
-	if stmt := m.p.Stmt(loop); stmt != nil && m.listed(stmt) {
-		return stmt
-	}
-	return nil
-}
-
-// rounds is how many rounds a loop has at most; "" where the code does not tell.
-func (m *mender) rounds(stmt ast.Stmt) string {
-	switch loop := stmt.(type) {
-	case *ast.RangeStmt:
-		switch m.p.Info.TypeOf(loop.X).Underlying().(type) {
-		case *types.Slice, *types.Array, *types.Map, *types.Basic:
-			if plain(m.p.Info, loop.X) && !check.IsInteger(m.p.Info.TypeOf(loop.X)) && m.lasting(loop.X, loop.Pos()) {
-				return "len(" + m.text(loop.X) + ")"
-			}
-		}
-	case *ast.ForStmt:
-		init, ok := loop.Init.(*ast.AssignStmt)
-		cond, compares := loop.Cond.(*ast.BinaryExpr)
-		post, counts := loop.Post.(*ast.IncDecStmt)
-		if !ok || !compares || !counts || post.Tok != token.INC || len(init.Lhs) != 1 || !m.plainInt(cond.Y) ||
-			!m.lasting(cond.Y, loop.Pos()) {
-			return ""
-		}
-		id, _ := init.Lhs[0].(*ast.Ident)
-		v, _ := m.p.Info.Defs[id].(*types.Var)
-		names := func(e ast.Expr) bool { id, ok := e.(*ast.Ident); return ok && v != nil && m.p.Info.Uses[id] == v }
-		from := m.p.Info.Types[init.Rhs[0]].Value
-		if from == nil || constant.Sign(from) < 0 || !names(cond.X) || !names(post.X) || m.changes(loop.Body, v) {
-			return ""
-		}
-		switch cond.Op {
-		case token.LSS:
-			return m.text(cond.Y)
-		case token.LEQ:
-			return m.text(cond.Y) + "+1"
-		}
-	}
-	return ""
-}
-
-// cut makes one list before the loop, and each round takes the next part of it.
-func (m *mender) cut() bool {
-	call, assign, loop := m.s.Node.(*ast.CallExpr), m.assigns(), m.loop()
-	rest, of, n := m.free(fmt.Sprint("rest", m.s.From)), m.text(call.Args[0]), m.text(call.Args[1])
-	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("var %s %s\nif n := %s; n >= 0 {\n%s = make(%s, n)\n}\n", rest, of, m.rows(),
-		rest, of))
-	m.put(assign.Pos(), assign.End(), fmt.Sprintf("%s, %s = %s[:%s:%s], %s[%s:]", m.text(assign.Lhs[0]), rest, rest, n, n,
-		rest, n))
-	return true
-}
-
-// scratch reports whether the slice dies with the round of a loop that makes it, and its size may be asked for as
-// its statement begins.
-func (m *mender) scratch() bool {
-	call, ok := m.s.Node.(*ast.CallExpr)
-	stmt := m.stmt()
-	if !ok || stmt == nil || m.loop() == nil || !m.listed(stmt) || !m.straight(stmt) {
-		return false
-	}
-	if slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !m.plainInt(n) || !m.lasting(n, stmt.Pos()) }) {
-		return false
-	}
-	fate := m.p.Fate(m.s.Value)
-	return fate.Dies() && !fate.Started && !fate.Beyond
-}
-
-// straight reports whether a statement always comes to the expression, and calls nothing before.
-func (m *mender) straight(stmt ast.Stmt) bool {
-	switch stmt.(type) {
-	case *ast.AssignStmt, *ast.DeclStmt, *ast.ExprStmt, *ast.ReturnStmt:
-	default:
-		return false
-	}
-	for n := range ast.Preorder(stmt) {
-		around := slices.Contains(m.path, n)
-		switch n := n.(type) {
-		case *ast.BinaryExpr:
-			if around && (n.Op == token.LAND || n.Op == token.LOR) {
-				return false
-			}
-		case *ast.CallExpr:
-			if !around && n.Pos() < m.s.Node.Pos() {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// hoist makes the slice of all rounds before the loop, and again where a round needs a larger one.
-func (m *mender) hoist() bool {
-	call, stmt := m.s.Node.(*ast.CallExpr), m.stmt()
-	list, of := m.free(fmt.Sprint("kept", m.s.From)), m.text(call.Args[0])
-	length, size := m.text(call.Args[1]), m.text(call.Args[len(call.Args)-1])
-	m.put(m.loop().Pos(), m.loop().Pos(), "var "+list+" "+of+"\n")
-	clear := fmt.Sprintf("clear(%s[:%s])\n", list, size)
-	if !m.has(modern) {
-		i := m.free("i")
-		clear = fmt.Sprintf("for %s := range %s[:%s] {\n%s[%s] = *new(%s)\n}\n", i, list, size, list, i,
-			m.named(m.s.Value.Type().Underlying().(*types.Slice).Elem()))
-	}
-	m.put(stmt.Pos(), stmt.Pos(), fmt.Sprintf("if %s == nil || cap(%s) < %s {\n%s = make(%s, %s)\n}\n%s", list, list,
-		size, list, of, size, clear))
-	m.put(call.Pos(), call.End(), fmt.Sprintf("%s[:%s:%s]", list, length, size))
-	return true
-}
-
-// stmt is the innermost statement around the expression.
-func (m *mender) stmt() ast.Stmt {
-	for _, n := range m.path {
-		if stmt, ok := n.(ast.Stmt); ok {
-			return stmt
-		}
-	}
-	return nil
 }
 
 // number is how often the loop runs, as an int.
@@ -350,11 +198,8 @@ func (m *mender) listed(stmt ast.Stmt) bool {
 }
 
 // assigned reports whether v gets another value than its first.
-func (m *mender) assigned(v *types.Var) bool { return m.changes(m.file, v) }
-
-// changes reports whether n assigns to v.
-func (m *mender) changes(n ast.Node, v *types.Var) bool {
-	for n := range ast.Preorder(n) {
+func (m *mender) assigned(v *types.Var) bool {
+	for n := range ast.Preorder(m.file) {
 		var to []ast.Expr
 		switch n := n.(type) {
 		case *ast.AssignStmt:

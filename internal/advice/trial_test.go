@@ -42,15 +42,6 @@ func Begun(in []int) (n int) {
 
 var kept []int
 
-func Scratch(in []int) (n int) {
-	for range in[:99] {
-		bits := make([]uint64, len(in)/2+1)
-		bits[len(in)/2] += uint64(in[99])
-		n += int(bits[len(in)/2])
-	}
-	return n
-}
-
 func Doubling(in []int) (out []int) {
 	for _, v := range in {
 		out = append(out, v+1)
@@ -175,18 +166,6 @@ func BenchmarkBegun(b *testing.B) {
 	}
 }
 
-func TestScratch(t *testing.T) {
-	if n := Scratch(in[:100]); n != 99*99 {
-		t.Error(n)
-	}
-}
-
-func BenchmarkScratch(b *testing.B) {
-	for b.Loop() {
-		sum = Scratch(in[:100])
-	}
-}
-
 var sum int
 
 func BenchmarkDoubling(b *testing.B) {
@@ -285,7 +264,7 @@ func TestRemediesAreTried(t *testing.T) {
 		"Joined": "begin l.text with room for 32: make([]byte, 0, 32)", "Late": "as its first entry comes",
 		"Together": "make them one object: var shared struct{ sum int; last [2]int }"}
 	tried := maps.Clone(proposed)
-	tried["Few"], tried["Scratch"] = "begin out with room for ", "make the slice once, before the loop"
+	tried["Few"] = "begin out with room for "
 	for name, s := range verdicts() {
 		if _, ok := proposed[name]; ok || name == "Empty" || name == "OnStack" {
 			if s.Verdict == Candidate && s.Fix {

@@ -34,8 +34,7 @@ type subject struct {
 // on. Whatever has no remedy gets what is known, and where to look.
 var rules = map[life.Kind]func(*subject){
 	life.Literal: (*subject).object, life.New: (*subject).object, life.Variable: (*subject).object,
-	life.Make: (*subject).slice, life.Append: (*subject).appended,
-	life.Map: (*subject).mapped, life.MapGrow: (*subject).mapped,
+	life.Append: (*subject).appended, life.Map: (*subject).mapped, life.MapGrow: (*subject).mapped,
 }
 
 // about are the checks of kinds whose remedy is not theirs alone.
@@ -89,19 +88,6 @@ func (k *subject) named(t types.Type) string {
 func (k *subject) object() {
 	if of, ok := k.s.Type.Underlying().(*types.Struct); ok && of.NumFields() == 1 && k.life.kind == escaped {
 		k.e.Check = "pointerwrapper"
-	}
-}
-
-func (k *subject) slice() {
-	switch m := k.mender(); {
-	case m == nil:
-	case m.rows() != "":
-		k.how = (*mender).cut
-		k.change("prealloc", "one list for all rounds, make(%s, %s) before the loop, of which each round takes a part; "+
-			"whoever keeps one part keeps all", k.named(k.s.Value.Type()), m.rows())
-	case m.scratch() && k.dies():
-		k.guess, k.how = true, (*mender).hoist
-		k.change("bufferpercall", "make the slice once, before the loop, and clear it in each round")
 	}
 }
 
