@@ -405,6 +405,7 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 	if l.kind == died && !k.outside() {
 		k.elsewhere = k.life.kind != died
 	}
+	l.round = k.life.round && l.kind == died && l.in == k.life.in
 	k.life, k.e.Measured, k.e.seen = l, objects, 1-l.unmeasured
 }
 

@@ -17,12 +17,11 @@ type probe struct {
 }
 
 // An instrumenter lays hooks into the source of functions: around the body, which becomes
-// a function of its own so that what it alone holds is free when the hook looks, and into
-// loops. Lines stay what they are.
+// a function of its own so that what it alone holds is free when the hook looks. Lines stay
+// what they are.
 type instrumenter struct {
 	hooks  string // import path of the package of the hooks
 	probes []probe
-	loops  int
 }
 
 // names of what is put into the source.
@@ -119,7 +118,7 @@ func (e *hooks) visit(n ast.Node) bool {
 	return true
 }
 
-// function lays hooks around a body and into its loops.
+// function lays hooks around a body.
 func (e *hooks) function(recv *ast.FieldList, t *ast.FuncType, body *ast.BlockStmt) {
 	if recovers(body) || shadowed(recv, t) {
 		return
@@ -153,22 +152,6 @@ func (e *hooks) function(recv *ast.FieldList, t *ast.FuncType, body *ast.BlockSt
 		"if isobarK == 0 { %sisobarF() } else { %s.Call(isobarK, func() { %sisobarF() }); "+
 		"%s.Out(%d, isobarK, isobarG, []interface{}{%s}) }; %s ",
 		strings.Join(results, ""), assign, hookPackage, assign, hookPackage, id, list, back))
-	ast.Inspect(body, func(n ast.Node) bool {
-		var loop *ast.BlockStmt
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.ForStmt:
-			loop = n.Body
-		case *ast.RangeStmt:
-			loop = n.Body
-		}
-		if loop != nil && e.hot(loop) {
-			e.put(loop.Lbrace+1, fmt.Sprintf(" %s.Round(%d, isobarK, %d); ", hookPackage, id, e.in.loops))
-			e.in.loops++
-		}
-		return true
-	})
 }
 
 func (e *hooks) source(n ast.Node) string {

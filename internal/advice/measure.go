@@ -333,8 +333,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 			}
 		}
 		var now call
-		var round int
-		if _, err := fmt.Sscanf(line, "look %d %d %d", &now.probe, &now.number, &round); err != nil {
+		if _, err := fmt.Sscanf(line, "look %d %d", &now.probe, &now.number); err != nil {
 			return fmt.Errorf("advise: measure: %q from the hooks", line)
 		}
 		objects, err := heap.Made(ctx, s.process, rankRoot)
@@ -345,7 +344,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 			return err
 		}
 		looked = true
-		prepares, err := s.look(ctx, round, now, objects)
+		prepares, err := s.look(ctx, now, objects)
 		if err != nil {
 			return nil // it ends before it has named its stacks
 		}

@@ -30,19 +30,15 @@ func trailOf(callee string, frames []frame) trail {
 
 // A tally sums up what became of the objects of one trail and size.
 type tally struct {
-	made, live       int            // by sampled calls, as these returned
-	by               map[heldBy]int // who has the live ones
-	most             int            // live at once, as one of the calls returned
-	calls            int            // that these are
-	rounds, inRounds int            // looks between rounds of a loop with two or more made; the most live ones in these
-	dense            bool           // more were made than rounds had gone by
+	made, live int            // by sampled calls, as these returned
+	by         map[heldBy]int // who has the live ones
+	calls      int            // that these are
 }
 
 // add adds another tally, each of its objects as often as its weight.
 func (t *tally) add(o *tally, weight int) {
 	t.made, t.live = t.made+weight*o.made, t.live+weight*o.live
-	t.most, t.calls = max(t.most, o.most), max(t.calls, o.calls)
-	t.rounds, t.inRounds, t.dense = t.rounds+o.rounds, max(t.inRounds, o.inRounds), t.dense || o.dense
+	t.calls = max(t.calls, o.calls)
 	for h, n := range o.by {
 		t.by[h] += weight * n
 	}
@@ -140,10 +136,9 @@ type call struct{ probe, number int }
 // sampled matches the functions below which sampled calls run.
 var sampled = regexp.MustCompile(hookPackage + `\.Sample(\d)$`)
 
-// look takes up the objects of the heap as a call returns, or, where round is not 0, as that
-// round of a loop begins in one. It reports whether benchmarks prepare themselves by the call: then
-// it does not count.
-func (s *watching) look(ctx context.Context, round int, now call, objects []heap.Object) (prepares bool, err error) {
+// look takes up the objects of the heap as a call returns. It reports whether benchmarks prepare themselves by the
+// call: then it does not count.
+func (s *watching) look(ctx context.Context, now call, objects []heap.Object) (prepares bool, err error) {
 	counts := map[kindOf]*tally{}
 	for i := range objects {
 		if ctx.Err() != nil {
@@ -175,12 +170,8 @@ func (s *watching) look(ctx context.Context, round int, now call, objects []heap
 	}
 	for k, c := range counts {
 		all := s.m.result.of(k)
-		if round == 0 {
-			c.most, c.calls = c.live, all.calls+1
-			all.add(c, 1)
-		} else if c.made > 1 {
-			all.add(&tally{rounds: 1, inRounds: c.live, dense: c.made >= round}, 1)
-		}
+		c.calls = all.calls + 1
+		all.add(c, 1)
 	}
 	return prepares && len(counts) == 0, nil
 }
@@ -347,9 +338,8 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 	frames, first := way.trail(), map[*tally]int{}
 	var last *tally
 	var before spread
-	left, several, top, through, late := 1.0, false, 0, "", false
+	left, top, through, late := 1.0, 0, "", false
 	for i, f := range frames {
-		several = several || recurs(frames[:i+1])
 		these := map[*tally]int{}
 		now := m.sum(trailOf(c.callee, frames[:i+1]), of, these)
 		if now == nil {
@@ -359,17 +349,13 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 		if len(first) == 0 {
 			first = these
 		}
-		several = several || now.rounds > 0 && now.inRounds > 1
 		p, n := float64(now.live)/float64(now.made), float64(now.calls)
 		alive := min(left, p)
 		p = (n*p + 1) / (n + 2) // few calls that are alike do not tell that all are
 		variance += weight * weight * p * (1 - p) / max(1, n)
 		if alive < left {
-			seen := now.rounds > 0 && !now.dense
-			before.add(lifetime{kind: died, in: shortName(f.function), through: through, late: late,
-				round: seen && !several}, weight*(left-alive))
+			before.add(lifetime{kind: died, in: shortName(f.function), through: through, late: late}, weight*(left-alive))
 		}
-		several = several || now.most > 1
 		left, last, top, through, late = alive, now, i, now.field(), false
 	}
 	if last == nil || left > 0 && (top < len(frames)-1 || way.cut) {
@@ -389,13 +375,6 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 	}
 	maps.Copy(counted, first)
 	return variance, true
-}
-
-// recurs reports whether the last of some frames is of a function that has been entered
-// more than once, each time for what the others still need.
-func recurs(frames []frame) bool {
-	last := len(frames) - 1
-	return slices.ContainsFunc(frames[:last], func(f frame) bool { return f.function == frames[last].function })
 }
 
 func (h heldBy) compare(o heldBy) int {
