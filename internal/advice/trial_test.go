@@ -49,20 +49,6 @@ func Doubling(in []int) (out []int) {
 	return out
 }
 
-func Late(in []int) map[int]int {
-	m := map[int]int{}
-	for i, v := range in {
-		if v < 0 {
-			m[v], m[i] = i, m[v]
-			delete(m, i)
-		}
-	}
-	if len(m) > 0 {
-		return m
-	}
-	return nil
-}
-
 type line struct{ text []byte }
 
 func Joined(l *line, in []int) {
@@ -76,16 +62,6 @@ func Joined(l *line, in []int) {
 			l.text = append(l.text, "; and so on"...)
 		}
 	}
-}
-
-func Empty(in []int) map[int]int {
-	m := make(map[int]int)
-	for i, v := range in {
-		if v < 0 {
-			m[v] = i
-		}
-	}
-	return m
 }
 
 var each func(in []int, do func(int))
@@ -174,20 +150,6 @@ func BenchmarkDoubling(b *testing.B) {
 	}
 }
 
-var entries map[int]int
-
-func TestLate(t *testing.T) {
-	if m := Late([]int{-1}); len(m) != 1 {
-		t.Error(m)
-	}
-}
-
-func BenchmarkLate(b *testing.B) {
-	for b.Loop() {
-		entries = Late(in)
-	}
-}
-
 var joined line
 
 func TestJoined(t *testing.T) {
@@ -200,12 +162,6 @@ func BenchmarkJoined(b *testing.B) {
 	for b.Loop() {
 		joined = line{}
 		Joined(&joined, in)
-	}
-}
-
-func BenchmarkEmpty(b *testing.B) {
-	for b.Loop() {
-		entries = Empty(in)
 	}
 }
 
@@ -261,12 +217,12 @@ func TestRemediesAreTried(t *testing.T) {
 		return by
 	}
 	proposed := map[string]string{"Begun": "begin few with room for 32",
-		"Joined": "begin l.text with room for 32: make([]byte, 0, 32)", "Late": "as its first entry comes",
+		"Joined":   "begin l.text with room for 32: make([]byte, 0, 32)",
 		"Together": "make them one object: var shared struct{ sum int; last [2]int }"}
 	tried := maps.Clone(proposed)
 	tried["Few"] = "begin out with room for "
 	for name, s := range verdicts() {
-		if _, ok := proposed[name]; ok || name == "Empty" || name == "OnStack" {
+		if _, ok := proposed[name]; ok || name == "OnStack" {
 			if s.Verdict == Candidate && s.Fix {
 				t.Errorf("%s was not tried, and is a candidate: %s", name, s.Remedy)
 			}
@@ -292,9 +248,6 @@ func TestRemediesAreTried(t *testing.T) {
 		if s := by[name]; s.Verdict != Remedy || !strings.Contains(s.Remedy, text) {
 			t.Errorf("%s: %s: %s; want %s", name, s.Verdict, s.Remedy, text)
 		}
-	}
-	if s := by["Empty"]; s.Verdict != Look || s.Fix {
-		t.Errorf("Empty: %s: %s: a nil map is no result", s.Verdict, s.Remedy)
 	}
 	if s := by["OnStack"]; s.Verdict != Look || s.Fix {
 		t.Errorf("OnStack: %s: %s: the other variable is no object", s.Verdict, s.Remedy)

@@ -34,7 +34,7 @@ type subject struct {
 // on. Whatever has no remedy gets what is known, and where to look.
 var rules = map[life.Kind]func(*subject){
 	life.Literal: (*subject).object, life.New: (*subject).object, life.Variable: (*subject).object,
-	life.Append: (*subject).appended, life.Map: (*subject).mapped, life.MapGrow: (*subject).mapped,
+	life.Append: (*subject).appended, life.MapGrow: (*subject).mapped,
 }
 
 // about are the checks of kinds whose remedy is not theirs alone.
@@ -169,10 +169,7 @@ func (k *subject) local() bool {
 }
 
 func (k *subject) mapped() {
-	if m := k.mender(); k.s.Kind == life.Map && m != nil && m.late() {
-		k.propose((*mender).late, "bufferpercall", "make the map as its first entry comes")
-	}
-	if k.s.Kind == life.MapGrow && k.regrows(k.growth) && k.growth.Begin != nil {
+	if k.regrows(k.growth) && k.growth.Begin != nil {
 		k.capacity((*mender).sized, "make it with its size before the loop: make("+k.named(k.s.Type)+", "+k.length()+")")
 	}
 }
