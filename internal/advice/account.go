@@ -89,7 +89,6 @@ type Explained struct {
 	others  []Finding      // that are tried in turn where that saves nothing
 	fixed   string         // the key of the finding that has the fix
 	instead string         // what is said where the remedy saves nothing
-	unsure  bool           // a trial alone tells whether the remedy saves
 }
 
 // average sets the mean size, whether it is that of blocks, and how well the number is known.

@@ -90,7 +90,7 @@ type Finding struct {
 	Pkg   string `json:"-"` // import path
 	Edits fix    `json:"-"` // what mends it; nil for none
 
-	unsure bool     // as in Explained
+	unsure bool     // only a trial tells whether it saves
 	after  []string // the keys of the findings of the same memory that are tried before; this one, if those save nothing
 }
 

@@ -343,8 +343,6 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	if f := k.mend(); f != nil {
 		e.mended = k.mended(f)
 		e.Fix, e.fixed = true, e.mended.key()
-	} else if k.guess && !e.Fix {
-		e.settle()
 	}
 	e.others = k.others()
 	return e

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
-	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -110,16 +109,6 @@ func (m *mender) number() string {
 	return n
 }
 
-// sized makes a map with room for the rounds of the loop that fills it, where these are
-// those of something that is there before the map, and stays.
-func (m *mender) sized() bool {
-	made, ok := m.growth.Begin.(*ssa.MakeMap)
-	if !ok || !m.lasting(m.growth.Rounds, made.Pos()) {
-		return false
-	}
-	return m.larger(made.Pos(), "", ", "+m.number())
-}
-
 // larger gives what is made empty at a place a size, behind the length that make has there.
 func (m *mender) larger(at token.Pos, length, size string) bool {
 	path, _ := astutil.PathEnclosingInterval(m.file, at, at)
@@ -141,26 +130,6 @@ func (m *mender) larger(at token.Pos, length, size string) bool {
 		case *ast.BlockStmt:
 			return false
 		}
-	}
-	return false
-}
-
-// lasting reports whether an expression has but constants and variables, or fields of these, that are declared
-// before a place and not assigned to in the file.
-func (m *mender) lasting(e ast.Expr, at token.Pos) bool {
-	if m.p.Info.Types[e].Value != nil {
-		return true
-	}
-	switch x := ast.Unparen(e).(type) {
-	case *ast.CallExpr:
-		return len(x.Args) == 1 && m.lasting(x.Args[0], at)
-	case *ast.BinaryExpr:
-		return m.lasting(x.X, at) && m.lasting(x.Y, at)
-	case *ast.SelectorExpr:
-		return m.lasting(x.X, at)
-	case *ast.Ident:
-		v, ok := m.p.Info.Uses[x].(*types.Var)
-		return ok && v.Pos() < at && !m.assigned(v)
 	}
 	return false
 }
@@ -193,27 +162,6 @@ func (m *mender) listed(stmt ast.Stmt) bool {
 	switch path[i+1].(type) {
 	case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
 		return true
-	}
-	return false
-}
-
-// assigned reports whether v gets another value than its first.
-func (m *mender) assigned(v *types.Var) bool {
-	for n := range ast.Preorder(m.file) {
-		var to []ast.Expr
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			to = n.Lhs
-		case *ast.IncDecStmt:
-			to = []ast.Expr{n.X}
-		case *ast.RangeStmt:
-			to = []ast.Expr{n.Key, n.Value}
-		}
-		for _, e := range to {
-			if id, ok := ast.Unparen(e).(*ast.Ident); ok && m.p.Info.Uses[id] == v {
-				return true
-			}
-		}
 	}
 	return false
 }
@@ -280,5 +228,5 @@ func (k *subject) mended(f fix) Finding {
 	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.check(),
 		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, Pkg: k.p.Pkg.Path(),
 		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column, Start: at.Offset,
-			End: end.Offset}}, Edits: f, unsure: k.e.unsure}
+			End: end.Offset}}, Edits: f}
 }

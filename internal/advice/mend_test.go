@@ -100,17 +100,6 @@ func states() int {
 	return len(leftover)
 }
 
-var entered map[int]int
-
-func sized(in []int) int {
-	m := map[int]int{}
-	for i, v := range in {
-		m[i] = v
-	}
-	entered = m
-	return len(m)
-}
-
 func reflected(n int) int {
 	p := &point{}
 	return reflect.ValueOf(p).Elem().Field(0).Len() + n
@@ -136,9 +125,6 @@ func Test(t *testing.T) {
 		}
 		if filtered(in) != nil || len(filtered(ones)) != 300 {
 			t.Error("filtered", filtered(in))
-		}
-		if n := sized(in); n != 300 {
-			t.Error("sized", n)
 		}
 	}
 }
@@ -178,12 +164,6 @@ func BenchmarkHanded(b *testing.B) {
 func BenchmarkGrouped(b *testing.B) {
 	for b.Loop() {
 		sum += grouped(in)
-	}
-}
-
-func BenchmarkSized(b *testing.B) {
-	for b.Loop() {
-		sum += sized(in)
 	}
 }
 
@@ -238,7 +218,7 @@ func TestMendedFixesHold(t *testing.T) {
 	for _, f := range v.Fixes {
 		outcome[f.Finding.Function[strings.LastIndexByte(f.Finding.Function, '.')+1:]] = f.Outcome + ": " + f.Reason + f.Diff
 	}
-	for _, name := range []string{"capacity", "filtered", "sized"} {
+	for _, name := range []string{"capacity", "filtered"} {
 		if !strings.HasPrefix(outcome[name], Kept) {
 			t.Errorf("%s: %q, want it kept", name, outcome[name])
 		}

@@ -41,8 +41,6 @@ func (r *Result) try(ctx context.Context, c Config) {
 			}
 		}
 		switch {
-		case e.unsure && got.Outcome != Kept:
-			e.settle()
 		case !ok:
 		case got.Outcome == Kept:
 			e.Verdict, e.Tried, e.Decides = Remedy, got.Figures, ""

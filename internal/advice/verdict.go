@@ -26,15 +26,14 @@ type subject struct {
 
 	elsewhere bool // the code has a path on which somebody keeps what benchmarks saw die
 
-	guess bool               // it is named only where the fix can be written
-	how   func(*mender) bool // writes the fix of the remedy; nil for none
+	how func(*mender) bool // writes the fix of the remedy; nil for none
 }
 
 // rules name a remedy for each kind that has one: only where they have checked what it rests
 // on. Whatever has no remedy gets what is known, and where to look.
 var rules = map[life.Kind]func(*subject){
 	life.Literal: (*subject).object, life.New: (*subject).object, life.Variable: (*subject).object,
-	life.Append: (*subject).appended, life.MapGrow: (*subject).mapped,
+	life.Append: (*subject).appended,
 }
 
 // about are the checks of kinds whose remedy is not theirs alone.
@@ -69,10 +68,8 @@ func (k *subject) change(name, text string, args ...any) {
 
 // propose sets a remedy of which only a trial can tell whether it saves: it is said of what was tried.
 func (k *subject) propose(how func(*mender) bool, name, text string, args ...any) {
-	if k.x.Try {
-		k.guess, k.how, k.e.unsure = true, how, true
-		k.change(name, text, args...)
-	}
+	k.how = how
+	k.change(name, text, args...)
 }
 
 // named is a type as the package writes it.
@@ -92,12 +89,9 @@ func (k *subject) object() {
 }
 
 func (k *subject) appended() {
-	g := k.growth
-	if call, ok := k.s.Node.(*ast.CallExpr); ok && call.Ellipsis.IsValid() {
-		g.Rounds = nil // which do not tell how many elements they add
-	}
-	if k.regrows(g) && (g.Begin != nil || g.Field == "" && k.local()) {
-		k.capacity((*mender).capacity, "make room for "+k.length()+" elements as the first is appended")
+	if call, ok := k.s.Node.(*ast.CallExpr); ok && !call.Ellipsis.IsValid() && k.regrows() {
+		k.how = (*mender).capacity
+		k.change("prealloc", "make room for %s elements as the first is appended", k.length())
 	}
 }
 
@@ -123,7 +117,7 @@ func (k *subject) others() (all []Finding) {
 		propose(&other)
 		if edits := other.mend(); edits != nil {
 			f := other.mended(edits)
-			f.after = slices.Clone(before)
+			f.unsure, f.after = true, slices.Clone(before)
 			all, before = append(all, f), append(before, f.key())
 		}
 	}
@@ -132,25 +126,17 @@ func (k *subject) others() (all []Finding) {
 
 // regrows reports whether the rounds of a loop outgrow what it begins with, so that a
 // capacity saves a part of the memory that counts: the sizes of the profile say how much.
-// How many rounds there are has to cost nothing to ask; a number of them counts only where the loop ends by it.
-func (k *subject) regrows(g life.Growth) bool {
+// How many rounds there are has to cost nothing to ask; a number of them counts only where the loop ends by it, and a
+// text has fewer than bytes.
+func (k *subject) regrows() bool {
 	const least = 0.1
-	if g.Rounds == nil || g.Loop == nil || check.IsInteger(k.p.Info.TypeOf(g.Rounds)) && g.Loop.Left() {
+	g := k.growth
+	if g.Rounds == nil || g.Loop == nil || g.Sized || g.Begin == nil && (g.Field != "" || !k.local()) {
 		return false
 	}
-	again := k.t.regrown()
-	return plain(k.p.Info, g.Rounds) && !g.Sized &&
+	of, again := k.p.Info.TypeOf(g.Rounds), k.t.regrown()
+	return !check.IsString(of) && !(check.IsInteger(of) && g.Loop.Left()) && plain(k.p.Info, g.Rounds) &&
 		float64(again.Bytes) >= least*float64(k.t.Bytes) && float64(again.Objects) >= least*float64(k.t.Objects)
-}
-
-// capacity sets the remedy of what grows in a loop whose rounds are known. A text has no more characters than bytes.
-func (k *subject) capacity(how func(*mender) bool, text string) {
-	if check.IsString(k.p.Info.TypeOf(k.growth.Rounds)) {
-		k.propose(how, "prealloc", "%s", text)
-		return
-	}
-	k.change("prealloc", "%s", text)
-	k.how = how
 }
 
 // length is the expression of how often a loop runs.
@@ -166,12 +152,6 @@ func (k *subject) length() string {
 func (k *subject) local() bool {
 	o := k.p.Origin(k.s.Instr.(*ssa.Call).Call.Args[0])
 	return o.Params == 0 && !o.Shared && !o.Unknown
-}
-
-func (k *subject) mapped() {
-	if k.regrows(k.growth) && k.growth.Begin != nil {
-		k.capacity((*mender).sized, "make it with its size before the loop: make("+k.named(k.s.Type)+", "+k.length()+")")
-	}
 }
 
 // consumer is the function that the value is an argument of, or "".
