@@ -103,21 +103,6 @@ func (p *Package) At(file string, at int) []*Site {
 	return p.lines[line{file, at}]
 }
 
-// Deferred returns the deferred call of a function that runs as the function around a
-// line returns there, or nil.
-func (p *Package) Deferred(file string, at int, function string) *Site {
-	for _, s := range p.Sites() {
-		if s.Kind != Defer || s.Callee() != function || s.Func.Syntax() == nil {
-			continue
-		}
-		from, to := p.Fset.Position(s.Func.Syntax().Pos()), p.Fset.Position(s.Func.Syntax().End())
-		if from.Filename == file && from.Line <= at && at <= to.Line {
-			return s
-		}
-	}
-	return nil
-}
-
 // nodesOf enters expressions and statements by the position that SSA gives them, and where the address of literals is
 // taken.
 func nodesOf(files []*ast.File) (nodes map[token.Pos]ast.Node, taken map[*ast.CompositeLit]token.Pos) {

@@ -203,12 +203,8 @@ func (x *explainer) fate(p *life.Package, s *life.Site) *life.Fate {
 }
 
 // callAt returns the one call of a function at a line, or nil: that of a literal or of a
-// function value where none names it, or a deferred one that runs as the function
-// returns there.
+// function value where none names it.
 func callAt(p *life.Package, at place, function string) *life.Site {
-	if p == nil {
-		return nil
-	}
 	var named, unnamed []*life.Site
 	for _, s := range sitesAt(p, at) {
 		if _, ok := s.Instr.(ssa.CallInstruction); !ok {
@@ -224,13 +220,10 @@ func callAt(p *life.Package, at place, function string) *life.Site {
 	if len(named) == 0 {
 		named = unnamed
 	}
-	switch len(named) {
-	case 0:
-		return p.Deferred(at.file, at.line, function)
-	case 1:
-		return named[0]
+	if len(named) != 1 {
+		return nil
 	}
-	return nil
+	return named[0]
 }
 
 // spell is a place as FILE:LINE; of other modules, the file below its directory's name.
