@@ -120,7 +120,7 @@ func (e *hooks) visit(n ast.Node) bool {
 
 // function lays hooks around a body.
 func (e *hooks) function(recv *ast.FieldList, t *ast.FuncType, body *ast.BlockStmt) {
-	if recovers(body) || shadowed(recv, t) {
+	if recovers(body) {
 		return
 	}
 	id := len(e.in.probes)
@@ -170,23 +170,6 @@ func recovers(body *ast.BlockStmt) (found bool) {
 		return !inner && !found
 	})
 	return found
-}
-
-// shadowed reports whether a type of the results is named as a parameter or result, so
-// that the body cannot name it.
-func shadowed(recv *ast.FieldList, t *ast.FuncType) bool {
-	if t.Results == nil {
-		return false
-	}
-	names := slices.Concat(parameters(recv), parameters(t.Params), parameters(t.Results))
-	for _, f := range t.Results.List {
-		for n := range ast.Preorder(f.Type) {
-			if id, ok := n.(*ast.Ident); ok && slices.Contains(names, id.Name) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // parameters are the names of those that have one.
