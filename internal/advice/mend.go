@@ -1,13 +1,11 @@
 package advice
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -52,13 +50,10 @@ func (k *subject) mender() *mender {
 // wanted reports whether the check that the fix is of was asked for, and no comment
 // silences it.
 func (m *mender) wanted() bool {
-	named := func(c *check.Check) bool { return c.Name == m.check() }
+	named := func(c *check.Check) bool { return c.Name == m.e.Check }
 	return (len(m.x.Checks) == 0 || slices.ContainsFunc(m.x.Checks, named)) &&
-		!check.Ignored(m.p.Fset, m.file, m.p.Fset.Position(m.s.Pos()).Line, m.check())
+		!check.Ignored(m.p.Fset, m.file, m.p.Fset.Position(m.s.Pos()).Line, m.e.Check)
 }
-
-// check is the name of the check that the finding of a remedy is of.
-func (k *subject) check() string { return cmp.Or(k.e.Check, "bufferpercall") }
 
 func (m *mender) put(from, to token.Pos, text string) {
 	name := realName(m.p.Fset.File(from).Name())
@@ -71,7 +66,7 @@ func (m *mender) grow(room string, integer bool) bool {
 	call, ok := m.s.Node.(*ast.CallExpr)
 	assign, of := m.assigns(), m.s.Value.Type().Underlying().(*types.Slice).Elem()
 	if !ok || assign == nil || len(call.Args) < 2 || call.Ellipsis.IsValid() || !plain(m.p.Info, assign.Lhs[0]) ||
-		m.text(call.Args[0]) != m.text(assign.Lhs[0]) || !m.packaged(of) {
+		m.text(call.Args[0]) != m.text(assign.Lhs[0]) || !m.names(of, assign.Pos()) {
 		return false
 	}
 	list, when := m.text(assign.Lhs[0]), ""
@@ -102,11 +97,11 @@ func (m *mender) assigns() *ast.AssignStmt {
 
 // number is how often the loop runs, as an int.
 func (m *mender) number() string {
-	n := m.length()
-	if check.IsInteger(m.p.Info.TypeOf(m.growth.Rounds)) && !m.plainInt(m.growth.Rounds) {
-		return "int(" + n + ")"
+	of, ok := m.p.Info.TypeOf(m.growth.Rounds).Underlying().(*types.Basic)
+	if ok && of.Kind() != types.Int && of.Kind() != types.UntypedInt {
+		return "int(" + m.length() + ")"
 	}
-	return n
+	return m.length()
 }
 
 // larger gives what is made empty at a place a size, behind the length that make has there.
@@ -166,41 +161,10 @@ func (m *mender) listed(stmt ast.Stmt) bool {
 	return false
 }
 
-// packaged reports whether a package variable can be of a type: it has a name, and
-// neither type parameters nor names of a function.
-func (m *mender) packaged(t types.Type) bool {
-	switch t := types.Unalias(t).(type) {
-	case *types.Named:
-		obj := t.Obj()
-		if obj.Pkg() == nil {
-			return true
-		}
-		return t.TypeArgs() == nil && (obj.Pkg() == m.p.Pkg && obj.Parent() == m.p.Pkg.Scope() || obj.Pkg() != m.p.Pkg &&
-			slices.ContainsFunc(m.file.Imports, func(s *ast.ImportSpec) bool {
-				return s.Name == nil && s.Path.Value == strconv.Quote(obj.Pkg().Path())
-			}))
-	case *types.Basic:
-		return true
-	case *types.Array:
-		return m.packaged(t.Elem())
-	case *types.Pointer:
-		return m.packaged(t.Elem())
-	case *types.Slice:
-		return m.packaged(t.Elem())
-	case *types.Map:
-		return m.packaged(t.Key()) && m.packaged(t.Elem())
-	case *types.Interface:
-		return t.NumMethods() == 0
-	case *types.Struct:
-		return t.NumFields() == 0
-	}
-	return false
-}
-
-// plainInt reports whether e can be evaluated once more, as an int.
-func (m *mender) plainInt(e ast.Expr) bool {
-	b, ok := m.p.Info.TypeOf(e).Underlying().(*types.Basic)
-	return ok && (b.Kind() == types.Int || b.Kind() == types.UntypedInt) && plain(m.p.Info, e)
+// names reports whether the code can name a type at a place.
+func (m *mender) names(t types.Type, at token.Pos) bool {
+	got, err := types.Eval(m.p.Fset, m.p.Pkg, at, m.named(t))
+	return err == nil && got.IsType() && types.Identical(got.Type, t)
 }
 
 // text is the source of a node.
@@ -225,7 +189,7 @@ func (m *mender) free(name string) string {
 // mended is the finding that stands for a remedy with a fix.
 func (k *subject) mended(f fix) Finding {
 	at, end := k.p.Fset.Position(k.s.Node.Pos()), k.p.Fset.Position(k.s.Node.End())
-	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.check(),
+	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.e.Check,
 		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, Pkg: k.p.Pkg.Path(),
 		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column, Start: at.Offset,
 			End: end.Offset}}, Edits: f}

@@ -170,7 +170,7 @@ func (m *mender) begin(n int64) bool {
 		return m.larger(made.Pos(), ", 0", fmt.Sprint(", ", n))
 	}
 	call, assign, list := m.s.Node.(*ast.CallExpr), m.assigns(), m.s.Value.Type()
-	if assign == nil || len(call.Args) < 2 || !plain(m.p.Info, assign.Lhs[0]) || !m.packaged(list) {
+	if assign == nil || len(call.Args) < 2 || !plain(m.p.Info, assign.Lhs[0]) || !m.names(list, assign.Pos()) {
 		return false
 	}
 	_, memory := m.s.Instr.(*ssa.Call).Call.Args[0].(*ssa.UnOp) // that other code may look at

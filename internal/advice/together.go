@@ -130,12 +130,10 @@ func wide(t types.Type) bool {
 // fields are the variables as a struct has them; nil where one's type has no name at the place.
 func (m *mender) fields(at token.Pos, sites []*life.Site) (fields []string) {
 	for _, s := range sites {
-		of := m.named(s.Type)
-		got, err := types.Eval(m.p.Fset, m.p.Pkg, at, of)
-		if err != nil || !got.IsType() || !types.Identical(got.Type, s.Type) {
+		if !m.names(s.Type, at) {
 			return nil
 		}
-		fields = append(fields, s.Node.(*ast.Ident).Name+" "+of)
+		fields = append(fields, s.Node.(*ast.Ident).Name+" "+m.named(s.Type))
 	}
 	return fields
 }
