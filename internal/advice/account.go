@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -297,16 +296,11 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 	}
 }
 
-// wrapper matches what the compiler makes of a go or defer statement with arguments: its
-// line is that of the statement, in the function that its caller names.
-var wrapper = regexp.MustCompile(`\.(go|defer)wrap\d+$`)
-
 // chain returns the frames that lead to an allocation, and a name for them.
 func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
 	out, name := &chain{inside: len(inner), by: map[bench]*site{}}, ""
 	all := slices.Concat(inner, above)
-	for i := 0; i < len(all); i++ {
-		f := all[i]
+	for i, f := range all {
 		at := frame{place{f.Function.Filename, int(f.Line)}, f.Function.Name}
 		file, own := j.own(f)
 		switch {
@@ -319,10 +313,6 @@ func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
 		if i > len(inner)+chainLimit {
 			out.cut = true
 			break
-		}
-		if i+1 < len(all) && i >= len(inner) && wrapper.MatchString(at.function) {
-			i++
-			at.function = all[i].Function.Name
 		}
 		if name == "" {
 			out.origin = at
