@@ -32,11 +32,13 @@ func (a *app) relay(ctx context.Context, listener net.Listener, feed live.Feed, 
 	go func() { fail(fmt.Errorf("watch: %w", server.Serve(listener))) }()
 	defer p.Close()
 	defer server.Close()
+	shown := false
 	err := live.Each(ctx, feed, o.Config, func(text string) {
 		fmt.Fprintf(a.Err, "isobar: %s\n", text)
 		p.Gap(text)
 	}, func(s live.Sample) bool {
-		if p.Page() == nil {
+		if !shown {
+			shown = true
 			for _, n := range feed.Notes() {
 				fmt.Fprintf(a.Err, "isobar: %s\n", n)
 			}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/monitor"
 )
 
@@ -55,14 +56,6 @@ func Follow(ctx context.Context, target string, interval time.Duration) (*Relay,
 	return p, nil
 }
 
-// Page is the process's page, nil while there is no sample.
-func (p *Relay) Page() http.Handler {
-	if m := p.last.Load(); m != nil {
-		return m
-	}
-	return nil
-}
-
 // State says what is wrong, "" if nothing is.
 func (p *Relay) State() string {
 	if t := p.trouble.Load(); t != nil {
@@ -71,11 +64,12 @@ func (p *Relay) State() string {
 	return ""
 }
 
-// ServeHTTP serves the page that there is.
+// ServeHTTP serves the process's page, or says why there is none.
 func (p *Relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m := p.last.Load()
 	if m == nil {
-		http.Error(w, "isobar: no sample yet; try again", http.StatusServiceUnavailable)
+		http.Error(w, text.Clean("No sample so far. "+p.State()+" Reload this page when the process runs."),
+			http.StatusServiceUnavailable)
 		return
 	}
 	m.ServeHTTP(w, r)

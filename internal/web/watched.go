@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"net/http"
 
 	"github.com/isobar-go/isobar/internal/live"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -22,16 +21,4 @@ func (s *Server) watchedLines() (lines []watchedLine) {
 		lines = append(lines, watchedLine{text.Clean(w.Name), fmt.Sprintf("/live/%d/", i+1), text.Clean(w.Relay.State())})
 	}
 	return lines
-}
-
-// serveWatched serves the live page of a process.
-func (s *Server) serveWatched(w http.ResponseWriter, r *http.Request, watched Watched) {
-	page := watched.Relay.Page()
-	if page == nil {
-		s.write(w, &frame{Section: "live", Title: text.Clean(watched.Name), Back: &link{"Live", "/live"},
-			main: templates()["error"], status: http.StatusServiceUnavailable,
-			Body: text.Clean("No sample so far. " + watched.Relay.State() + " Reload this page when the process runs.")})
-		return
-	}
-	page.ServeHTTP(w, r)
 }

@@ -104,9 +104,7 @@ func New(c Config) *Server {
 	s.mux.HandleFunc("GET /run/{run}/report.html", s.serveReport)
 	s.mux.HandleFunc("GET /fleet/events", s.serveFleetEvents)
 	for i, watched := range c.Watched {
-		s.mux.HandleFunc(fmt.Sprintf("GET /live/%d/", i+1), func(w http.ResponseWriter, r *http.Request) {
-			s.serveWatched(w, r, watched)
-		})
+		s.mux.Handle(fmt.Sprintf("GET /live/%d/", i+1), watched.Relay)
 	}
 	for i, name := range c.Heaps {
 		s.mux.HandleFunc(fmt.Sprintf("GET /heap/%d", i+1), func(w http.ResponseWriter, _ *http.Request) {
