@@ -112,12 +112,7 @@ func stream(w http.ResponseWriter, r *http.Request, every time.Duration, next fu
 
 // serveReport sends the self-contained file of a run.
 func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
-	from, stored, err := s.find(r.PathValue("run"))
-	if err != nil {
-		s.write(w, errorFrame(err))
-		return
-	}
-	run, analysis, err := s.load(from, stored.ID)
+	run, analysis, err := s.load(r.PathValue("run"))
 	var buf bytes.Buffer
 	if err == nil {
 		err = page.Write(&buf, run.Run, analysis)
@@ -127,6 +122,6 @@ func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="isobar-run-%d.html"`, stored.ID))
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="isobar-run-%d.html"`, run.Meta.ID))
 	w.Write(buf.Bytes())
 }

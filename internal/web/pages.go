@@ -184,14 +184,11 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, stored, err := s.find(r.PathValue("run"))
+	run, analysis, err := s.load(r.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
-	run, analysis, err := s.load(from, stored.ID)
-	if err != nil {
-		return nil, err
-	}
+	stored := run.Meta
 	base := fmt.Sprintf("/run/%d", stored.ID)
 	body := &runBody{runLine: lineOf(stored),
 		Links: []link{units(r, v), {"Compare with another run", fmt.Sprintf("/compare?b=%d", stored.ID)},
@@ -304,15 +301,11 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 	var metas [2]store.Run
 	var sides [2]*stat.Analysis
 	for i, id := range []string{body.A, body.B} {
-		from, run, err := s.find(id)
+		run, analysis, err := s.load(id)
 		if err != nil {
 			return nil, err
 		}
-		loaded, analysis, err := s.load(from, run.ID)
-		if err != nil {
-			return nil, err
-		}
-		metas[i], sides[i] = loaded.Meta, analysis
+		metas[i], sides[i] = run.Meta, analysis
 	}
 	onlyA, onlyB := stat.Unmatched(sides[0], sides[1])
 	f.Report = page.NewComparison(metas[0], metas[1], stat.CompareRuns(sides[0], sides[1]), onlyA, onlyB, v)

@@ -60,12 +60,13 @@ type loaded struct {
 // keepLoaded is how many runs are kept.
 const keepLoaded = 4
 
-// load is [session.Load] with a cache of recent runs. The result is shared: nobody may change it.
-func (s *Server) load(from *store.Store, id int64) (session.Run, *stat.Analysis, error) {
-	now, err := from.Run(id)
+// load reads a run by its number or as "last", with a cache of recent ones. The result is shared: nobody may change it.
+func (s *Server) load(name string) (session.Run, *stat.Analysis, error) {
+	from, now, err := s.find(name)
 	if err != nil {
 		return session.Run{}, nil, err
 	}
+	id := now.ID
 	answer, err := from.Answer(id)
 	if err != nil {
 		return session.Run{}, nil, err
@@ -73,7 +74,7 @@ func (s *Server) load(from *store.Store, id int64) (session.Run, *stat.Analysis,
 	s.mu.Lock()
 	for _, l := range s.loaded {
 		if l.from == from && l.run.Meta.ID == id && l.records == now.Finished+now.Failed &&
-			l.answer == len(answer) {
+			l.run.Meta.Total == now.Total && l.answer == len(answer) {
 			s.mu.Unlock()
 			return l.run, l.analysis, nil
 		}
