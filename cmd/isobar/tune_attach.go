@@ -108,6 +108,7 @@ func (a *app) tuneAttached(ctx context.Context, o *tuneOptions) error {
 			return err
 		}
 		defer r.Output.Close()
+		fmt.Fprintf(a.Err, "isobar: should tune be killed, restore today's setting by hand: %s\n", r.ByHand())
 	}
 	answer, err := attach.Run(ctx, attach.Config{
 		Server: server, Settings: c.Settings, MaxBytes: c.MaxPeakBytes, Budget: o.attach.budget, Rounds: o.rounds,

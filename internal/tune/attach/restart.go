@@ -269,9 +269,14 @@ func (r *Restarted) Restore(ctx context.Context) error {
 	case r.serves():
 		state = fmt.Sprintf("process %d runs with another setting", r.pid)
 	}
+	return fmt.Errorf("%s: %w; by hand: %s", state, err, r.ByHand())
+}
+
+// ByHand is what restores today's setting in a shell.
+func (r *Restarted) ByHand() string {
 	set := ""
 	if len(r.env) > 0 {
 		set = "export " + strings.Join(r.env, " ") + "; "
 	}
-	return fmt.Errorf("%s: %w; by hand: unset GOGC GOMEMLIMIT; %s%s", state, err, set, r.command)
+	return "unset GOGC GOMEMLIMIT; " + set + r.command
 }
