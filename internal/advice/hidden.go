@@ -17,8 +17,6 @@ type hiding struct {
 	life.Source
 	size  int          // of the file
 	lines map[int]bool // of the ways
-	names map[*types.Package]string
-	alien bool // a type was spelled that the file cannot name
 	puts  []insertion
 }
 
@@ -35,19 +33,10 @@ func hidden(s life.Source, name string, ways []way) (with []byte, back func(spot
 	if err != nil || file.Size() != len(text) {
 		return nil, nil, errors.Join(err, errors.New("changed since it was read"))
 	}
-	h := &hiding{Source: s, size: len(text), lines: map[int]bool{}, names: map[*types.Package]string{}}
+	h := &hiding{Source: s, size: len(text), lines: map[int]bool{}}
 	for _, w := range ways {
 		if w.at.file == name {
 			h.lines[w.at.line] = true
-		}
-	}
-	for _, spec := range f.Imports {
-		of := s.Info.Implicits[spec]
-		if spec.Name != nil {
-			of = s.Info.Defs[spec.Name]
-		}
-		if of, ok := of.(*types.PkgName); ok {
-			h.names[of.Imported()] = of.Name()
 		}
 	}
 	ast.PreorderStack(f, nil, func(n ast.Node, stack []ast.Node) bool {
@@ -225,24 +214,14 @@ func (h *hiding) value(v ast.Expr, to types.Type) {
 		return
 	}
 	open := hide + "("
-	if to != nil && !types.Identical(is.Type, to) {
-		open = hide + "[" + types.TypeString(to, h.name) + "]("
-	} else {
+	if to == nil || types.Identical(is.Type, to) {
 		to = is.Type
+	} else if open = hide + "[" + named(h.Pkg, to) + "]("; !nameable(h.Source, to, v.Pos()) {
+		return
 	}
-	if check.HasPointers(to) && !h.alien {
+	if check.HasPointers(to) {
 		h.wrap(v, open)
 	}
-	h.alien = false
-}
-
-// name is how the file names a package.
-func (h *hiding) name(of *types.Package) string {
-	if of == h.Pkg {
-		return ""
-	}
-	h.alien = h.alien || h.names[of] == ""
-	return h.names[of]
 }
 
 // wrap puts a call around an expression, inside those of the expressions around it.

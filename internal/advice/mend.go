@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 
 	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/advise/life"
 )
 
 // A mender writes the fix of a remedy that the account proves, such as the capacity of a slice that a loop fills.
@@ -66,7 +67,7 @@ func (m *mender) grow(room string, integer bool) bool {
 	call, ok := m.s.Node.(*ast.CallExpr)
 	assign, of := m.assigns(), m.s.Value.Type().Underlying().(*types.Slice).Elem()
 	if !ok || assign == nil || len(call.Args) < 2 || call.Ellipsis.IsValid() || !plain(m.p.Info, assign.Lhs[0]) ||
-		m.text(call.Args[0]) != m.text(assign.Lhs[0]) || !m.names(of, assign.Pos()) {
+		m.text(call.Args[0]) != m.text(assign.Lhs[0]) || !nameable(m.p.Source, of, assign.Pos()) {
 		return false
 	}
 	list, when := m.text(assign.Lhs[0]), ""
@@ -74,7 +75,7 @@ func (m *mender) grow(room string, integer bool) bool {
 		when = room + " > 0 && "
 	}
 	m.put(assign.Pos(), assign.Pos(), fmt.Sprintf("if %[1]slen(%[2]s) == cap(%[2]s) {\n"+
-		"%[2]s = append(%[2]s, make([]%[3]s, %[4]s)...)[:len(%[2]s)]\n}\n", when, list, m.named(of), room))
+		"%[2]s = append(%[2]s, make([]%[3]s, %[4]s)...)[:len(%[2]s)]\n}\n", when, list, named(m.p.Pkg, of), room))
 	return true
 }
 
@@ -161,9 +162,9 @@ func (m *mender) listed(stmt ast.Stmt) bool {
 	return false
 }
 
-// names reports whether the code can name a type at a place.
-func (m *mender) names(t types.Type, at token.Pos) bool {
-	got, err := types.Eval(m.p.Fset, m.p.Pkg, at, m.named(t))
+// nameable reports whether the code can name a type at a place.
+func nameable(s life.Source, t types.Type, at token.Pos) bool {
+	got, err := types.Eval(s.Fset, s.Pkg, at, named(s.Pkg, t))
 	return err == nil && got.IsType() && types.Identical(got.Type, t)
 }
 

@@ -42,7 +42,7 @@ func (k *subject) room(smaller bool) {
 	if n > 1 {
 		k.s = first
 		k.propose(func(m *mender) bool { return m.begin(n) }, "prealloc", "begin %s with room for %d: make(%s, 0, %d)",
-			list, n, k.named(t), n)
+			list, n, named(k.p.Pkg, t), n)
 	}
 }
 
@@ -170,7 +170,8 @@ func (m *mender) begin(n int64) bool {
 		return m.larger(made.Pos(), ", 0", fmt.Sprint(", ", n))
 	}
 	call, assign, list := m.s.Node.(*ast.CallExpr), m.assigns(), m.s.Value.Type()
-	if assign == nil || len(call.Args) < 2 || !plain(m.p.Info, assign.Lhs[0]) || !m.names(list, assign.Pos()) {
+	if assign == nil || len(call.Args) < 2 || !plain(m.p.Info, assign.Lhs[0]) ||
+		!nameable(m.p.Source, list, assign.Pos()) {
 		return false
 	}
 	_, memory := m.s.Instr.(*ssa.Call).Call.Args[0].(*ssa.UnOp) // that other code may look at
@@ -188,7 +189,7 @@ func (m *mender) begin(n int64) bool {
 		}
 	}
 	m.put(assign.Pos(), assign.Pos(), fmt.Sprintf("if cap(%[1]s) == 0%[2]s {\n%[1]s = make(%[3]s, 0, %[4]d)\n}\n",
-		m.text(call.Args[0]), when, m.named(list), n))
+		m.text(call.Args[0]), when, named(m.p.Pkg, list), n))
 	return true
 }
 

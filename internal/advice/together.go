@@ -130,10 +130,10 @@ func wide(t types.Type) bool {
 // fields are the variables as a struct has them; nil where one's type has no name at the place.
 func (m *mender) fields(at token.Pos, sites []*life.Site) (fields []string) {
 	for _, s := range sites {
-		if !m.names(s.Type, at) {
+		if !nameable(m.p.Source, s.Type, at) {
 			return nil
 		}
-		fields = append(fields, s.Node.(*ast.Ident).Name+" "+m.named(s.Type))
+		fields = append(fields, s.Node.(*ast.Ident).Name+" "+named(m.p.Pkg, s.Type))
 	}
 	return fields
 }

@@ -72,10 +72,10 @@ func (k *subject) propose(how func(*mender) bool, name, text string, args ...any
 	k.change(name, text, args...)
 }
 
-// named is a type as the package writes it.
-func (k *subject) named(t types.Type) string {
+// named is a type as a package writes it.
+func named(in *types.Package, t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
-		if p == k.p.Pkg {
+		if p == in {
 			return ""
 		}
 		return p.Name()
@@ -161,7 +161,7 @@ func (k *subject) consumer() string {
 		case fn != nil:
 			return shortName(fn.String())
 		case c.IsInvoke():
-			return k.named(c.Value.Type()) + "." + c.Method.Name()
+			return named(k.p.Pkg, c.Value.Type()) + "." + c.Method.Name()
 		}
 	}
 	return ""
