@@ -173,22 +173,6 @@ func (k *subject) grows() ssa.Value {
 	return nil
 }
 
-// parts says what holds the slices that grow, where many do, each on its own.
-func parts(v ssa.Value) string {
-	if load, ok := v.(*ssa.UnOp); ok {
-		v = load.X
-	}
-	switch v := v.(type) {
-	case *ssa.Extract:
-		return parts(v.Tuple)
-	case *ssa.Lookup:
-		return "each entry of the map begins empty, and grows on its own"
-	case *ssa.IndexAddr:
-		return "each element of the list grows on its own"
-	}
-	return ""
-}
-
 // begun says where what grows begins; "" where one of the places is not known.
 func (k *subject) begun() string {
 	v := k.grows()
@@ -202,7 +186,12 @@ func (k *subject) begun() string {
 	slices.Sort(b.by)
 	switch at, by := slices.Compact(b.at), slices.Compact(b.by); {
 	case b.open || len(at)+len(by) == 0:
-		return parts(v)
+		if load, ok := v.(*ssa.UnOp); ok {
+			if _, ok := load.X.(*ssa.IndexAddr); ok {
+				return "each element of the list grows on its own"
+			}
+		}
+		return ""
 	case len(by) > 0 && len(at)+len(by) <= most:
 		if len(at) > 0 {
 			by[0] = "what begins at " + strings.Join(at, " or ") + ", or " + by[0]

@@ -322,8 +322,8 @@ func Parts(n int) (all [][]int) {
 	return all
 }
 
-func Entries(m map[int][]int) {
-	m[1] = append(m[1], 1) // entry
+func Elements(list [][]int) {
+	list[1] = append(list[1], 1) // element
 }
 `
 
@@ -343,7 +343,7 @@ func TestBeginningsAreNamed(t *testing.T) {
 		{"grows", "caller made", []string{"caller", "made"}}, {"after", "made", []string{"made"}},
 		{"after", "", []string{"made"}},
 		{"more", "again", []string{"start"}}, {"part", "", []string{"first", "second"}},
-		{"entry", "", []string{"each entry"}}, {"quote", "begun", []string{"begun"}}, {"quote", "", nil},
+		{"element", "", []string{"each element"}}, {"quote", "begun", []string{"begun"}}, {"quote", "", nil},
 	} {
 		c := &cause{chains: map[string]*chain{"": {made: true}}}
 		for _, one := range strings.Fields(tt.through) {
@@ -353,7 +353,7 @@ func TestBeginningsAreNamed(t *testing.T) {
 		k := &subject{x: x, c: c, p: p, s: sites[0], t: &site{}, e: &Explained{}}
 		got := k.begun()
 		for _, want := range tt.want {
-			if !strings.Contains(got, "each entry") {
+			if !strings.Contains(got, "each element") {
 				want = x.spell(place{file, line(want)})
 			}
 			if !strings.Contains(got, want) {
@@ -379,7 +379,7 @@ func TestBenchmarksGiveWhatGrows(t *testing.T) {
 		{"grows", "itself", "example.org/m.BenchmarkGiven.func1", "it grows what is given by m.BenchmarkGiven.func1 as list"},
 		{"quote", "", "example.org/m.BenchmarkQuoted", "it grows what is given by m.BenchmarkQuoted as list"},
 		{"grows", "", "sort.Slice", ""},
-		{"grows", "entry", "example.org/m.BenchmarkEntries", ""}, // something between calls it
+		{"grows", "element", "example.org/m.BenchmarkElements", ""}, // something between calls it
 		{"grows", "", "", ""},
 	} {
 		c := &cause{chains: map[string]*chain{"": {made: true, beyond: tt.beyond, origin: frame{place: place{file,
