@@ -101,17 +101,11 @@ func (b *origins) returned(p *life.Package, call *ssa.Call, result int) {
 // appendedTo is the slice that a function of another package returns with more behind it, as those that are called
 // Append do; nil for others.
 func appendedTo(c *ssa.CallCommon) ssa.Value {
-	name, args := "", c.Args
-	switch fn := c.StaticCallee(); {
-	case c.IsInvoke():
-		name = c.Method.Name()
-	case fn != nil:
-		name = fn.Name()
-		if c.Signature().Recv() != nil {
-			args = args[1:]
-		}
+	fn, args := c.StaticCallee(), c.Args
+	if fn != nil && c.Signature().Recv() != nil {
+		args = args[1:]
 	}
-	if !strings.HasPrefix(name, "Append") || len(args) == 0 {
+	if fn == nil || !strings.HasPrefix(fn.Name(), "Append") || len(args) == 0 {
 		return nil
 	}
 	results := c.Signature().Results()
