@@ -42,6 +42,41 @@ func Begun(in []int) (n int) {
 
 var kept []int
 
+func Scratch(in []int) (n int) {
+	for range in[:99] {
+		bits := make([]uint64, len(in)/2+1)
+		bits[len(in)/2] += uint64(in[99])
+		n += int(bits[len(in)/2])
+	}
+	return n
+}
+
+type reader interface{ Read(b []byte) (int, error) }
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return copy(b, "abc"), nil }
+
+func Argument(r reader, rows [][]int) (n int) {
+	for _, row := range rows {
+		k, _ := r.Read(make([]byte, 0, len(row))[:len(row)])
+		n += k
+	}
+	return n
+}
+
+var last []uint64
+
+func Stored(in []int) (n int) {
+	for range in[:9] {
+		bits := make([]uint64, len(in)/2+1)
+		bits[0]++
+		last = bits
+		n += int(last[0])
+	}
+	return n
+}
+
 func Doubling(in []int) (out []int) {
 	for _, v := range in {
 		out = append(out, v+1)
@@ -142,6 +177,33 @@ func BenchmarkBegun(b *testing.B) {
 	}
 }
 
+func TestScratch(t *testing.T) {
+	if n := Scratch(in[:100]); n != 99*99 {
+		t.Error(n)
+	}
+	if n := Argument(zeros{}, [][]int{in, nil, in[:2], in}); n != 8 {
+		t.Error(n)
+	}
+}
+
+func BenchmarkScratch(b *testing.B) {
+	for b.Loop() {
+		sum = Scratch(in[:100])
+	}
+}
+
+func BenchmarkArgument(b *testing.B) {
+	for b.Loop() {
+		sum = Argument(zeros{}, [][]int{in, in, in, in})
+	}
+}
+
+func BenchmarkStored(b *testing.B) {
+	for b.Loop() {
+		sum = Stored(in[:100])
+	}
+}
+
 var sum int
 
 func BenchmarkDoubling(b *testing.B) {
@@ -218,11 +280,12 @@ func TestRemediesAreTried(t *testing.T) {
 	}
 	proposed := map[string]string{"Begun": "begin few with room for 32",
 		"Joined":   "begin l.text with room for 32: make([]byte, 0, 32)",
-		"Together": "make them one object: var shared struct{ sum int; last [2]int }"}
+		"Together": "make them one object: var shared struct{ sum int; last [2]int }",
+		"Scratch":  "make the slice once, before the loop", "Argument": "make the slice once, before the loop"}
 	tried := maps.Clone(proposed)
 	tried["Few"] = "begin out with room for "
 	for name, s := range verdicts() {
-		if _, ok := proposed[name]; ok || name == "OnStack" {
+		if _, ok := proposed[name]; ok || name == "OnStack" || name == "Stored" {
 			if s.Verdict == Candidate && s.Fix {
 				t.Errorf("%s was not tried, and is a candidate: %s", name, s.Remedy)
 			}
@@ -251,6 +314,9 @@ func TestRemediesAreTried(t *testing.T) {
 	}
 	if s := by["OnStack"]; s.Verdict != Look || s.Fix {
 		t.Errorf("OnStack: %s: %s: the other variable is no object", s.Verdict, s.Remedy)
+	}
+	if s := by["Stored"]; s.Verdict != Look || s.Fix {
+		t.Errorf("Stored: %s: %s: the last is kept", s.Verdict, s.Remedy)
 	}
 	if s := by["Doubling"]; s.Verdict != Look || s.Fix || strings.Contains(s.Remedy, "size") {
 		t.Errorf("Doubling: %s: %s", s.Verdict, s.Remedy)
