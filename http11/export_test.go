@@ -2,7 +2,7 @@ package http11
 
 import "github.com/isobar-go/isobar/internal/base/invariant"
 
-// Faulting reports a build that unmaps off-heap memory when it goes back: a
+// Faulting reports a build that unmaps off-heap memory when its request ends: a
 // reader in the middle of a copy faults there, as intended.
 const Faulting = invariant.Enabled && !invariant.Race
 

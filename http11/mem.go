@@ -120,7 +120,7 @@ func newMemory(config Memory) (*memory, error) {
 	mode := registry[config.Mode]
 	m := &memory{config: config, source: mode.source(config), keep: mode.keep}
 	if invariant.Enabled {
-		m.source, m.keep = &quarantine{source: m.source}, keepNone
+		m.source, m.keep = newQuarantine(m.source, config), keepNone
 	}
 	m.regions = pool.New(pool.Config[slot]{New: m.newRegion})
 	return m, nil

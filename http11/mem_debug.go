@@ -5,6 +5,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/offheap"
 )
 
 // This file's code runs only in checking builds (invariant.Enabled).
@@ -16,21 +19,54 @@ const poison = 0xdb
 const quarantineBlocks = 64
 
 // A quarantine is a source that poisons returned blocks, holds them for a
-// while, and checks whether they were written to meanwhile.
+// while, and checks whether they were written to meanwhile. Off-heap memory is
+// mapped block by block instead: once unmapped, any access faults, as long as
+// package offheap keeps the addresses reserved.
 type quarantine struct {
 	source
+	account *offheap.Account // nil: no block has its own mapping
+	alone   chunk            // home of blocks with their own mapping
 
 	mu     sync.Mutex
 	blocks []block // oldest first; guarded by mu
+	mapped int64   // mapped blocks in use; guarded by mu
+	bytes  int64   // their memory; guarded by mu
+	misses uint64  // blocks given their own mapping so far; guarded by mu
+}
+
+func newQuarantine(s source, c Memory) *quarantine {
+	q := &quarantine{source: s}
+	if c.OffHeap && !invariant.Race {
+		q.account = offheap.For("http11")
+	}
+	return q
 }
 
 func (q *quarantine) get(n int) block {
+	if q.account != nil {
+		if mem, err := q.account.Map(offheap.RoundUp(n, false), false); err == nil {
+			q.mu.Lock()
+			q.mapped++
+			q.misses++
+			q.bytes += int64(len(mem))
+			q.mu.Unlock()
+			return block{mem: mem, home: &q.alone}
+		}
+	}
 	b := q.source.get(n)
 	fillPoison(b.mem)
 	return b
 }
 
 func (q *quarantine) put(b block) {
+	if b.home == &q.alone {
+		q.mu.Lock()
+		q.mapped--
+		q.bytes -= int64(len(b.mem))
+		q.mu.Unlock()
+		q.account.Unmap(b.mem)
+		return
+	}
 	fillPoison(b.mem)
 	q.mu.Lock()
 	q.blocks = append(q.blocks, b)
@@ -76,6 +112,10 @@ func (q *quarantine) addTo(s *MemoryStats) {
 		s.InUse--
 		s.InUseBytes -= int64(len(b.mem))
 	}
+	s.InUse += q.mapped
+	s.Misses += q.misses
+	s.InUseBytes += q.bytes
+	s.HeldBytes += q.bytes
 }
 
 func fillPoison(b []byte) {

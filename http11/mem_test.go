@@ -376,12 +376,38 @@ func TestKnownNamesAreFound(t *testing.T) {
 	}
 }
 
+// TestAccessAfterTheEndFaults is for off-heap memory, which checking builds
+// unmap block by block.
+func TestAccessAfterTheEndFaults(t *testing.T) {
+	if !invariant.Enabled || invariant.Race {
+		t.Skip("memory is unmapped under isobar_debug only")
+	}
+	for _, config := range modes() {
+		if !config.OffHeap {
+			continue
+		}
+		m, err := newMemory(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := begin(t, m, typical)
+		b := q.UnsafeAlloc(100)
+		b[7] = 1
+		q.r.drop()
+		func() {
+			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+			mustPanic(t, func() { b[7]++ }, "invalid memory address")
+		}()
+		m.close()
+	}
+}
+
 // TestMemoryThatWentBackIsReadable checks what the epoch check of a late reader
 // relies on: it can read memory returned to the operating system, whatever it
 // holds, without a fault.
 func TestMemoryThatWentBackIsReadable(t *testing.T) {
 	if invariant.Enabled && !invariant.Race {
-		t.Skip("memory that went back is unmapped under isobar_debug")
+		t.Skip("memory is unmapped under isobar_debug, block by block")
 	}
 	for _, config := range modes() {
 		if !config.OffHeap {
