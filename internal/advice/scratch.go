@@ -79,8 +79,8 @@ func (m *mender) hoist(loop, stmt ast.Stmt, call *ast.CallExpr) bool {
 			m.named(m.s.Value.Type().Underlying().(*types.Slice).Elem()))
 	}
 	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("var %s %s\n", list, of))
-	m.put(stmt.Pos(), stmt.Pos(), fmt.Sprintf("if %[1]s == nil || cap(%[1]s) < %[2]s {\n%[1]s = make(%[3]s, %[2]s)\n}\n%[4]s",
-		list, size, of, clear))
+	m.put(stmt.Pos(), stmt.Pos(), fmt.Sprintf("if %[1]s == nil || cap(%[1]s) < %[2]s {\n%[1]s = make(%[3]s, %[2]s)\n}\n",
+		list, size, of)+clear)
 	m.put(call.Pos(), call.End(), fmt.Sprintf("%s[:%s:%s]", list, length, size))
 	return true
 }
