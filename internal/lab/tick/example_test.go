@@ -16,7 +16,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	file.WriteString("ACME,1767346201000000000,cheap,100,101.25,101.75,2\n")
+	file.WriteString("ACME,2026-01-02T09:30:01Z,cheap,100,101.25,101.75,2\n")
 
 	r, err := tick.NewReader(&file, "ticks.csv")
 	if err != nil {
@@ -35,5 +35,5 @@ func Example() {
 	}
 	// Output:
 	// ACME 101.5 300
-	// tick: read: ticks.csv:3:26: price "cheap", want a decimal number of magnitude 1e18 or less
+	// tick: read: ticks.csv:3:27: price "cheap", want a decimal number of magnitude 1e18 or less
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // maxLineBytes bounds a line. A longer one is malformed.
@@ -22,10 +23,13 @@ type Reader struct {
 	name    string // of the file, in errors
 	lines   *bufio.Reader
 	file    *os.File // nil if NewReader was given the source
+	columns []int    // for each field, the index into the package's columns, or -1
 	symbols map[string]string
 	line    int64
 	err     error // sticky: io.EOF or the error that ended reading
 }
+
+const misplacedQuote = "misplaced quote, put the whole field in quotes and double those inside"
 
 // Open opens the named file. The caller closes the Reader.
 func Open(path string) (*Reader, error) {
@@ -53,6 +57,9 @@ func NewReader(src io.Reader, name string) (*Reader, error) {
 		}
 		r.lines = bufio.NewReaderSize(z, maxLineBytes)
 	}
+	if bom, _ := r.lines.Peek(3); string(bom) == "\xef\xbb\xbf" {
+		r.lines.Discard(3)
+	}
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}
@@ -61,15 +68,48 @@ func NewReader(src io.Reader, name string) (*Reader, error) {
 
 func (r *Reader) readHeader() error {
 	line, err := r.next()
-	switch {
-	case err == io.EOF:
-		return r.fault(0, "the file is empty, want a header line: %s", header)
-	case err != nil:
+	if err == io.EOF {
+		return r.fault(0, "the file is empty, want a header line: %s", strings.Join(columns[:], ","))
+	}
+	if err != nil {
 		return err
-	case string(line) != header:
-		return r.fault(0, "want the header line %s", header)
+	}
+	var seen [numColumns]bool
+	for pos := 0; pos <= len(line); {
+		field, next, ok := cutField(line, pos)
+		if !ok {
+			return r.fault(pos, misplacedQuote)
+		}
+		index := columnIndex(field)
+		if index >= 0 && seen[index] {
+			return r.fault(pos, "column %s appears twice, remove one", columns[index])
+		}
+		if index >= 0 {
+			seen[index] = true
+		}
+		r.columns = append(r.columns, index)
+		pos = next
+	}
+	var missing []string
+	for i, name := range columns {
+		if !seen[i] {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return r.fault(0, "the header lacks %s, want %s in any order", strings.Join(missing, ", "),
+			strings.Join(columns[:], ","))
 	}
 	return nil
+}
+
+func columnIndex(name []byte) int {
+	for i, c := range columns {
+		if strings.EqualFold(string(name), c) {
+			return i
+		}
+	}
+	return -1
 }
 
 // Read stores the next tick in t. It returns io.EOF at the end of the input.
@@ -110,34 +150,37 @@ func (r *Reader) next() ([]byte, error) {
 
 // parse reads one record.
 func (r *Reader) parse(line []byte, t *Tick) error {
-	column := 0
-	for pos := 0; pos <= len(line); column++ {
-		if column == numColumns {
-			return r.fault(pos, "more fields than the header has columns")
+	count := 0
+	for pos := 0; pos <= len(line); count++ {
+		if count == len(r.columns) {
+			return r.fault(pos, "more fields than the header has columns, quote those that hold a comma")
 		}
-		field, _, _ := bytes.Cut(line[pos:], []byte{','})
-		if !r.set(t, column, field) {
-			if column == colSymbol && validSymbol(field) {
-				return r.fault(pos, "more than %d different symbols", MaxSymbols)
+		field, next, ok := cutField(line, pos)
+		if !ok {
+			return r.fault(pos, misplacedQuote)
+		}
+		if index := r.columns[count]; index >= 0 && !r.set(t, index, field) {
+			if index == colSymbol && validSymbol(field) {
+				return r.fault(pos, "more than %d different symbols: is the right column named symbol?", MaxSymbols)
 			}
-			return r.fault(pos, "%s %q, %s", columns[column], bytes.ToValidUTF8(field[:min(len(field), 40)], []byte("?")),
-				wants[column])
+			return r.fault(pos, "%s %q, %s", columns[index], bytes.ToValidUTF8(field[:min(len(field), 40)], []byte("?")),
+				wants[index])
 		}
-		pos += len(field) + 1
+		pos = next
 	}
-	if column < numColumns {
+	if count < len(r.columns) {
 		return r.fault(len(line), "fewer fields than the header has columns, complete the line")
 	}
 	return nil
 }
 
 // set stores a field. It returns false if the field is not valid.
-func (r *Reader) set(t *Tick, column int, field []byte) (ok bool) {
-	switch column {
+func (r *Reader) set(t *Tick, index int, field []byte) (ok bool) {
+	switch index {
 	case colSymbol:
 		t.Symbol, ok = r.intern(field)
 	case colTimestamp:
-		t.TimeNs, ok = parseInt(field)
+		t.TimeNs, ok = parseTime(field)
 	case colPrice:
 		t.Price, ok = parsePrice(field)
 	case colVolume:

@@ -12,9 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
-const head = header + "\n"
+const header = "symbol,timestamp,price,volume,bid,ask,trade_id\n"
 
 func readAll(t *testing.T, in, name string) ([]Tick, error) {
 	t.Helper()
@@ -40,16 +41,22 @@ func drain(read func(*Tick) error) (ticks []Tick, err error) {
 
 func TestReaderAccepts(t *testing.T) {
 	plain := Tick{Symbol: "A", TimeNs: 1500000000, Price: 1.5, Volume: 7, Bid: 1.25, Ask: 1.75, TradeID: 9}
+	odd := plain
+	odd.Symbol = `B,"x"`
 	negative := Tick{Symbol: "OIL", TimeNs: -1, Price: -37.63, Bid: math.Copysign(0, -1), Ask: 1e18, TradeID: math.MinInt64}
 	for name, c := range map[string]struct {
 		in   string
 		want []Tick
 	}{
-		"no ticks":         {head, nil},
-		"one":              {head + "A,1500000000,1.5,7,1.25,1.75,9\n", []Tick{plain}},
-		"CRLF, empty line": {strings.ReplaceAll(head, "\n", "\r\n") + "A,1500000000,1.5,7,1.25,1.75,9\r\n\r\n", []Tick{plain}},
-		"exponents":        {head + "A,1500000000,15e-1,7,0.125E+1,+1.75,9\n", []Tick{plain}},
-		"extremes":         {head + "OIL,-1,-37.63,0,-0,1000000000000000000,-9223372036854775808\n", []Tick{negative}},
+		"no ticks":         {header, nil},
+		"one":              {header + "A,1500000000,1.5,7,1.25,1.75,9\n", []Tick{plain}},
+		"CRLF, empty line": {strings.ReplaceAll(header, "\n", "\r\n") + "A,1500000000,1.5,7,1.25,1.75,9\r\n\r\n", []Tick{plain}},
+		"byte order mark":  {"\xef\xbb\xbf" + header + "A,1500000000,1.5,7,1.25,1.75,9\n", []Tick{plain}},
+		"RFC 3339":         {header + "A,1970-01-01T01:00:01.5+01:00,1.5,7,1.25,1.75,9\n", []Tick{plain}},
+		"exponents":        {header + "A,1500000000,15e-1,7,0.125E+1,+1.75,9\n", []Tick{plain}},
+		"quotes":           {header + `"B,""x""","1500000000","1.5",7,1.25,1.75,"9"` + "\n", []Tick{odd}},
+		"other order":      {"Ask,x,trade_id,BID,volume,y,price,timestamp,symbol\n1.75,,9,1.25,7,\"q,\",1.5,1500000000,A\n", []Tick{plain}},
+		"extremes":         {header + "OIL,-1,-37.63,0,-0,1000000000000000000,-9223372036854775808\n", []Tick{negative}},
 	} {
 		got, err := readAll(t, c.in, "f.csv")
 		if err != nil || !slices.Equal(got, c.want) {
@@ -63,30 +70,34 @@ const good = "A,1,1,1,1,1,1\n"
 func TestReaderRefuses(t *testing.T) {
 	for _, c := range []struct{ in, position, text string }{
 		{"", "1:1", "empty, want a header"},
-		{"\n" + good, "1:1", "want the header line symbol,timestamp,price,volume,bid,ask,trade_id"},
-		{"symbol,timestamp,price,volume\n", "1:1", "want the header line"},
-		{head[:20], "1:21", "may be truncated"},
+		{"\n" + good, "1:1", "lacks symbol, timestamp, price, volume, bid, ask, trade_id"},
+		{"symbol,timestamp,price,volume\n", "1:1", "lacks bid, ask, trade_id"},
+		{"symbol,price,symbol\n", "1:14", "column symbol appears twice"},
+		{"symbol,\"price\n", "1:8", "misplaced quote"},
+		{header[:20], "1:21", "may be truncated"},
 		{strings.Repeat("x", maxLineBytes+1), "1:65537", "more than 65536 bytes"},
-		{head + "A\n", "2:2", "fewer fields"},
-		{head + good + "A,1,1,1,1,1,1,\n", "3:15", "more fields"},
-		{head + ",1,1,1,1,1,1\n", "2:1", `symbol "", want 1 to 64 bytes`},
-		{head + strings.Repeat("A", 65) + ",1,1,1,1,1,1\n", "2:1", "symbol"},
-		{head + "A\x00,1,1,1,1,1,1\n", "2:1", "symbol"},
-		{head + "A,2026-02-28T00:00:00Z,1,1,1,1,1\n", "2:3", `timestamp "2026-02-28T00:00:00Z", want nanoseconds`},
-		{head + "A,1.5,1,1,1,1,1\n", "2:3", "timestamp"},
-		{head + "A,1,0x1p3,1,1,1,1\n", "2:5", `price "0x1p3", want a decimal number`},
-		{head + "A,1,NaN,1,1,1,1\n", "2:5", "price"},
-		{head + "A,1,1_0,1,1,1,1\n", "2:5", "price"},
-		{head + "A,1,,1,1,1,1\n", "2:5", "price"},
-		{head + "A,1,1,-1,1,1,1\n", "2:7", "volume"},
-		{head + "A,1,1,9007199254740993,1,1,1\n", "2:7", "volume"},
-		{head + "A,1,1,1, 1,1,1\n", "2:9", "bid"},
-		{head + "A,1,1,1,1,2e18,1\n", "2:11", "ask"},
-		{head + "A,1,1,1,1,1,9223372036854775808\n", "2:13", "trade_id"},
-		{head + "A,1,1,1,1,1,\xff\n", "2:13", `"?"`},
-		{head + "\"A\",1,1,1,1,1,1\n", "2:1", "without quotes"},
-		{head + "A,1,1,1,1,1,12", "2:15", "may be truncated"},
-		{head + good + strings.Repeat("x", 3*maxLineBytes) + "\n", "3:65537", "more than 65536 bytes"},
+		{header + "A\n", "2:2", "fewer fields"},
+		{header + good + "A,1,1,1,1,1,1,\n", "3:15", "more fields"},
+		{header + ",1,1,1,1,1,1\n", "2:1", `symbol "", want 1 to 64 bytes`},
+		{header + strings.Repeat("A", 65) + ",1,1,1,1,1,1\n", "2:1", "symbol"},
+		{header + "A\x00,1,1,1,1,1,1\n", "2:1", "symbol"},
+		{header + "A,2026-02-30T00:00:00Z,1,1,1,1,1\n", "2:3", `timestamp "2026-02-30T00:00:00Z", want RFC 3339`},
+		{header + "A,1.5,1,1,1,1,1\n", "2:3", "timestamp"},
+		{header + "A,1,0x1p3,1,1,1,1\n", "2:5", `price "0x1p3", want a decimal number`},
+		{header + "A,1,NaN,1,1,1,1\n", "2:5", "price"},
+		{header + "A,1,1_0,1,1,1,1\n", "2:5", "price"},
+		{header + "A,1,,1,1,1,1\n", "2:5", "price"},
+		{header + "A,1,1,-1,1,1,1\n", "2:7", "volume"},
+		{header + "A,1,1,9007199254740993,1,1,1\n", "2:7", "volume"},
+		{header + "A,1,1,1, 1,1,1\n", "2:9", "bid"},
+		{header + "A,1,1,1,1,2e18,1\n", "2:11", "ask"},
+		{header + "A,1,1,1,1,1,9223372036854775808\n", "2:13", "trade_id"},
+		{header + "A,1,1,1,1,1,\xff\n", "2:13", `"?"`},
+		{header + "\"A\"x,1,1,1,1,1,1\n", "2:1", "misplaced quote"},
+		{header + "A\"B,1,1,1,1,1,1\n", "2:1", "misplaced quote"},
+		{header + "\"A,1,1,1,1,1,1\n", "2:1", "misplaced quote"},
+		{header + "A,1,1,1,1,1,12", "2:15", "may be truncated"},
+		{header + good + strings.Repeat("x", 3*maxLineBytes) + "\n", "3:65537", "more than 65536 bytes"},
 	} {
 		_, err := readAll(t, c.in, "f.csv")
 		short := c.in[:min(len(c.in), 80)]
@@ -101,7 +112,7 @@ func TestReaderRefuses(t *testing.T) {
 }
 
 func TestReaderErrorStays(t *testing.T) {
-	r, err := NewReader(strings.NewReader(head+"bad\n"+good), "f.csv")
+	r, err := NewReader(strings.NewReader(header+"bad\n"+good), "f.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +124,7 @@ func TestReaderErrorStays(t *testing.T) {
 }
 
 func TestReaderBoundsSymbols(t *testing.T) {
-	r, err := NewReader(strings.NewReader(head+"A,1,1,1,1,1,1\nB,1,1,1,1,1,1\n"), "f.csv")
+	r, err := NewReader(strings.NewReader(header+"A,1,1,1,1,1,1\nB,1,1,1,1,1,1\n"), "f.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +199,7 @@ func TestReaderAllocatesNothingPerLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3000 {
-		buf.WriteString("SYM0001,1767345845678901234,1.5,7,1.25,1.75,9\n")
+		buf.WriteString("SYM0001,2026-01-02T03:04:05.678901234-05:00,1.5,7,\"1.25\",1.75,9\n")
 	}
 	r, err := NewReader(&buf, "f.csv")
 	if err != nil {
@@ -210,12 +221,41 @@ func TestReaderAllocatesNothingPerLine(t *testing.T) {
 	}
 }
 
+// Where parseTime accepts, it agrees with package time.
+func FuzzParseTime(f *testing.F) {
+	for _, s := range []string{"0", "-5", "2026-01-02T03:04:05Z", "2024-02-29T23:59:59.999999999+23:59", "1677-09-21T00:12:43.145224192Z", "1677-09-21T00:12:43.145224191Z",
+		"2262-04-11T23:47:16.854775807Z", "2262-04-11T23:47:16.854775808Z", "1970-01-01T00:00:00.000000001-00:01", "2024-02-29T23:59:59.999999999+24:59", "2026-13-01T00:00:00Z", "2026-01-02T03:04:60Z"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, ok := parseTime([]byte(s))
+		if n, isInt := parseInt([]byte(s)); isInt {
+			if !ok || got != n {
+				t.Fatalf("parseTime(%q) = %d, %v; want %d", s, got, ok, n)
+			}
+			return
+		}
+		want, err := time.Parse(time.RFC3339Nano, s)
+		if ok && (err != nil || !time.Unix(0, got).Equal(want)) {
+			t.Fatalf("parseTime(%q) = %d (%v); package time: %v, %v", s, got, time.Unix(0, got).UTC(), want, err)
+		}
+		// The converse, for times that the format can express. An offset has at most
+		// 23 hours (RFC 3339, section 5.6); package time accepts 24.
+		_, offset := want.Zone()
+		day := 24 * 60 * 60
+		if err == nil && want.Format(time.RFC3339Nano) == s && time.Unix(0, want.UnixNano()).Equal(want) && -day < offset && offset < day && !ok {
+			t.Fatalf("parseTime(%q) refused %v", s, want)
+		}
+	})
+}
+
 // FuzzReader: for any input, reading ends without a panic, an error names a
 // position, and the ticks read can be written and read back identically.
 func FuzzReader(f *testing.F) {
-	f.Add([]byte(head + good))
+	f.Add([]byte(header + good))
+	f.Add([]byte("ask,trade_id,bid,volume,price,timestamp,symbol\r\n1,2,3,4,5,2026-01-02T03:04:05.6+07:00,\"\"\"\"\r\n"))
 	f.Add(zipped(f, 3))
-	f.Add([]byte(head + "A,1\n\n\"A,\""))
+	f.Add([]byte(header + "A,1\n\n\"A,\""))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, err := NewReader(bytes.NewReader(in), "f")
 		if err != nil {

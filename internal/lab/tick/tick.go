@@ -2,9 +2,11 @@
 // generates random ones.
 //
 // Files are CSV, plain or gzip-compressed. The first line names the columns
-// symbol, timestamp, price, volume, bid, ask and trade_id. Timestamps are
-// nanoseconds since 1970. No field is quoted. Every line ends with a newline: if
-// the last does not, the file counts as truncated.
+// symbol, timestamp, price, volume, bid, ask and trade_id, in any order and
+// either case; others are ignored. Timestamps are RFC 3339 with up to nine
+// decimals, or nanoseconds since 1970. A field may be quoted as in RFC 4180,
+// but may not contain a newline. Every line ends with a newline: if the last
+// does not, the file counts as truncated.
 //
 // [Reader] is strict and streams: it holds one line and one copy of every
 // symbol, whatever the size of the file. [Ahead] reads in a goroutine of its
@@ -41,7 +43,7 @@ const (
 	MaxPrice       = 1e18 // magnitude; prices may be negative
 )
 
-// The columns, in their order.
+// The columns, in the order in which Writer writes them.
 const (
 	colSymbol = iota
 	colTimestamp
@@ -55,12 +57,10 @@ const (
 
 var columns = [numColumns]string{"symbol", "timestamp", "price", "volume", "bid", "ask", "trade_id"}
 
-const header = "symbol,timestamp,price,volume,bid,ask,trade_id"
-
 // wants says what each column accepts.
 var wants = [numColumns]string{
-	"want 1 to 64 bytes without quotes and control characters",
-	"want nanoseconds since 1970",
+	"want 1 to 64 bytes without control characters",
+	"want RFC 3339 such as 2026-01-02T15:04:05.999Z, or nanoseconds since 1970",
 	"want a decimal number of magnitude 1e18 or less",
 	"want a whole number from 0 to 2^53",
 	"want a decimal number of magnitude 1e18 or less",
@@ -70,7 +70,7 @@ var wants = [numColumns]string{
 
 func validSymbol(s []byte) bool {
 	return len(s) > 0 && len(s) <= MaxSymbolBytes &&
-		!slices.ContainsFunc(s, func(c byte) bool { return c < ' ' || c == 0x7f || c == ',' || c == '"' })
+		!slices.ContainsFunc(s, func(c byte) bool { return c < ' ' || c == 0x7f })
 }
 
 func validPrice(f float64) bool { return math.Abs(f) <= MaxPrice } // false for NaN

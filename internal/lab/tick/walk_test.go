@@ -146,7 +146,7 @@ func TestAheadReadsTheSame(t *testing.T) {
 }
 
 func TestAheadReportsErrorsInPlaceAndClosesEarly(t *testing.T) {
-	r, err := NewReader(strings.NewReader(head+strings.Repeat(good, 3)+"bad\n"), "f")
+	r, err := NewReader(strings.NewReader(header+strings.Repeat(good, 3)+"bad\n"), "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	if len(e.pending) == 0 {
 		switch {
 		case e.n == 0:
-			e.pending = []byte(head)
+			e.pending = []byte(header)
 		case e.n <= 100:
 			e.pending = fmt.Appendf(nil, "S%d%s", e.n, e.line)
 		default:

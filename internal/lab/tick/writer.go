@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // A Writer writes ticks as CSV: the header, then one line per tick, with
@@ -18,13 +19,13 @@ type Writer struct {
 // NewWriter returns a Writer with the header already written.
 func NewWriter(w io.Writer) *Writer {
 	out := bufio.NewWriterSize(w, 64<<10)
-	out.WriteString(header + "\n") // Flush returns an error
+	out.WriteString(strings.Join(columns[:], ",") + "\n") // Flush returns an error
 	return &Writer{out: out}
 }
 
 // Write writes one tick, which is within Reader's bounds.
 func (w *Writer) Write(t *Tick) error {
-	b := append(w.line[:0], t.Symbol...)
+	b := appendSymbol(w.line[:0], t.Symbol)
 	b = strconv.AppendInt(append(b, ','), t.TimeNs, 10)
 	b = appendPrice(append(b, ','), t.Price)
 	b = strconv.AppendInt(append(b, ','), t.Volume, 10)
@@ -47,3 +48,12 @@ func (w *Writer) Flush() error {
 }
 
 func appendPrice(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'f', -1, 64) }
+
+func appendSymbol(b []byte, s string) []byte {
+	if !strings.ContainsAny(s, `,"`) {
+		return append(b, s...)
+	}
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
+	return append(b, '"')
+}

@@ -23,7 +23,7 @@ func init() {
 			Int("symbols", "1_000", "symbols of generated ticks", 1, tick.MaxSymbols),
 			Switch("pool", "off", "on: take ticks from a pool; off: allocate each"),
 			Int("capacity", "10_000", "ticks that the pool holds", 1, 100_000_000),
-			{Name: "input", Help: "replay the ticks of this file, as 'isobar lab ticks' writes it", Path: true,
+			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true,
 				Check: checkInput},
 			{Name: "monitor", Default: noMonitor,
 				Help: "none, or the interval of a live monitor running alongside, such as 1s", Check: checkMonitor},
