@@ -76,7 +76,7 @@ func (m *mender) hoist(loop, stmt ast.Stmt, call *ast.CallExpr) bool {
 	clear := fmt.Sprintf("clear(%s[:%s])\n", list, size)
 	if v := m.p.Info.FileVersions[m.file]; v != "" && version.Compare(v, "go1.21") < 0 {
 		clear = fmt.Sprintf("for i := range %[1]s[:%[2]s] {\n%[1]s[i] = *new(%[3]s)\n}\n", list, size,
-			m.named(m.s.Value.Type().Underlying().(*types.Slice).Elem()))
+			named(m.p.Pkg, m.s.Value.Type().Underlying().(*types.Slice).Elem()))
 	}
 	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("var %s %s\n", list, of))
 	m.put(stmt.Pos(), stmt.Pos(), fmt.Sprintf("if %[1]s == nil || cap(%[1]s) < %[2]s {\n%[1]s = make(%[3]s, %[2]s)\n}\n",
