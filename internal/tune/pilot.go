@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 const mib = 1 << 20
@@ -143,8 +143,8 @@ func (p *Pilot) limited(cycles []cell.Cycle, beyond *moments) {
 // cycleCosts are the CPU times of the cycles in nanoseconds. gctrace has those in which
 // threads that wait for a CPU count as collecting: they are scaled by the share of time in
 // which threads had one. A quota's stops are few and long: where fewer than half of the cycles
-// can have met one, those that did show it and are cut, and then no stop belongs to the waiting
-// that is scaled by.
+// can have met one, those that did show it beside the others and are cut, and no stop belongs
+// to the waiting that is scaled by, for any of the threads that run or are about to.
 func cycleCosts(rec *cell.Record) []float64 {
 	var costs, units []float64
 	traced := 0.0
@@ -155,8 +155,10 @@ func cycleCosts(rec *cell.Record) []float64 {
 	}
 	cpu, scale := rec.Metrics[cell.TotalCPU], rec.Metrics[cell.GCCPUScale]
 	if stops := stopsOf(rec); stops > 0 && 2*stops < float64(len(costs)) {
-		scale = cpu / max(cpu/scale-rec.Metrics[cell.PodThrottled], cpu)
-		usual := stat.Median(units)
+		threads := 2 * float64(rec.Cycles[0].Procs)
+		scale = cpu / max(cpu/scale-threads*rec.Metrics[cell.PodThrottled], cpu)
+		slices.Sort(units)
+		usual := units[len(units)/4]
 		for i, c := range rec.Cycles {
 			costs[i] = min(costs[i], stretched*usual*scanned(c))
 		}
@@ -173,9 +175,9 @@ func cycleCosts(rec *cell.Record) []float64 {
 	return costs
 }
 
-// stretched is how many times the usual cost of a byte that is marked a cycle takes at most
-// that no quota stopped.
-const stretched = 2
+// stretched is how many times the cost of a byte that is marked, in a cycle of the lower
+// quartile, one takes at most that no quota stopped.
+const stretched = 1.5
 
 // stopsOf is how often a quota stopped the program at most: once in a period of 100 ms.
 func stopsOf(rec *cell.Record) float64 {
