@@ -3,6 +3,7 @@ package heap
 import (
 	"context"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -105,7 +106,7 @@ func (a *accounts) book(maps []target.Resident, name string) (*Ledger, error) {
 	}
 	l := a.sum.result(name, a.p.Program.Path, rss)
 	l.Group = group(cgroup.ReadCharged(os.DirFS("/"), a.p.PID), own)
-	for _, line := range []Line{{Class: "swapped out", Bytes: swap}, huge} {
+	for _, line := range append(a.purposes(), Line{Class: "swapped out", Bytes: swap}, huge) {
 		if line.Bytes > 0 {
 			l.Beside = append(l.Beside, line)
 		}
@@ -202,6 +203,29 @@ func (a *accounts) anonymous(m *target.Resident) error {
 
 // stretch is the name of a part of the address space.
 func stretch(start, end uint64) string { return fmt.Sprintf("%s at %#x", size(end-start), start) }
+
+// purposes lists what the program's isobar libraries have mapped off-heap, which
+// their package offheap counts by purpose.
+func (a *accounts) purposes() (all []Line) {
+	if a.g == nil {
+		return nil
+	}
+	a.g.Values("offheap.Account", func(t *gotype.Type, data []byte) {
+		at := make(map[string]uint64)
+		for _, f := range t.Fields {
+			at[f.Name] = f.Offset
+		}
+		purpose, bytes := at["purpose"], at["bytes"]
+		if bytes <= purpose || bytes+8 > uint64(len(data)) || purpose+16 > uint64(len(data)) {
+			return // another's type of the same name
+		}
+		word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
+		if name, ok := a.im.Read(word(purpose), min(word(purpose+8), 100)); ok {
+			all = append(all, Line{Class: "mapped off-heap for " + string(name), Bytes: word(bytes)})
+		}
+	})
+	return all
+}
 
 // variables tells whether a mapping has variables of the program without an initial value.
 func (a *accounts) variables(m *target.Resident) bool {

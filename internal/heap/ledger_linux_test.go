@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -267,6 +268,10 @@ func plantOnce(t *testing.T, program, class string, args ...string) entry {
 		}
 	}
 	e.named = share(lines, r.Ledger.RSS)
+	if named := (Line{Class: "mapped off-heap for planting", Bytes: planted}); args[0] == "offheap" &&
+		!slices.ContainsFunc(r.Ledger.Beside, func(l Line) bool { return reflect.DeepEqual(l, named) }) {
+		t.Errorf("beside it: %+v, want %+v", r.Ledger.Beside, named)
+	}
 	for _, l := range slices.Concat(r.Ledger.Lines, r.Ledger.Beside, r.Ledger.Group) {
 		if l.Class != class {
 			continue

@@ -273,6 +273,19 @@ func (g *Graph) finalizable() {
 	}
 }
 
+// Values calls visit with the bytes of every live object that is one value of a type of this name.
+func (g *Graph) Values(name string, visit func(t *gotype.Type, data []byte)) {
+	for slot, state := range g.state {
+		s := &g.layouts[state].shape
+		if state == unmarked || s.form != value || s.array || s.base != 0 || s.t.Name != name {
+			continue
+		}
+		if span := g.im.SpanOf(uint32(slot)); !span.NoScan && s.t.Size <= span.Elem {
+			visit(s.t, span.Slot(uint32(slot) - span.First)[:s.t.Size])
+		}
+	}
+}
+
 // A Step is one reference on the way from a root to an object.
 type Step struct {
 	Type  string // of the object that has it; "" of a root
