@@ -175,6 +175,8 @@ func TestWorkloadsRefuse(t *testing.T) {
 		{"workers", given{"mode": "thread"}, "want one of spawn, reuse"},
 		{"market", given{"tickrate": "0"}, "want a whole number from 1"},
 		{"market", given{"duration": "0"}, "--duration 0 never ends without --input"},
+		{"market", given{"pace": "recorded"}, "name it with --input"},
+		{"market", given{"pace": "slow"}, "want one of fixed, recorded"},
 		{"market", given{"input": "no-such-file.csv"}, "no-such-file.csv"},
 		{"marekt", nil, `did you mean "market"?`},
 	} {

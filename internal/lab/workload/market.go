@@ -25,6 +25,9 @@ func init() {
 			Int("capacity", "10_000", "ticks that the pool holds", 1, 100_000_000),
 			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true,
 				Check: checkInput},
+			Choice("pace", "fixed", "fixed: input ticks are due at the tick rate; recorded: according to their timestamps",
+				"fixed", "recorded"),
+			Float("speed", "1", "speed-up of the recorded pace", 1e-3, 1e9),
 			{Name: "monitor", Default: noMonitor,
 				Help: "none, or the interval of a live monitor running alongside, such as 1s", Check: checkMonitor},
 		}, controllerParams(noController)...),
@@ -69,11 +72,16 @@ type market struct {
 	name     string                 // of the input
 	rate     int64
 	duration time.Duration // 0 for no bound
+	recorded bool
+	speed    float64
 
-	next  tick.Tick // for the next operation
-	count int64     // ticks that were due
-	ended bool
-	cut   bool // ended by duration
+	next      tick.Tick // for the next operation
+	count     int64     // ticks that were due
+	firstNs   int64     // recorded pace: timestamp of the first tick
+	latest    time.Duration
+	unordered int64
+	ended     bool
+	cut       bool // ended by duration
 
 	pool    tickPool   // nil without --pool
 	current *tick.Tick // the operation's; on the heap, because the processor may keep it
@@ -115,9 +123,14 @@ func newMarketSource(env Env) (*market, error) {
 		name:     p.String("input"),
 		rate:     int64(p.Int("tickrate")),
 		duration: p.Duration("duration"),
+		recorded: p.String("pace") == "recorded",
+		speed:    p.Float("speed"),
 		symbols:  make(map[string]*symbolStats),
 	}
-	if m.name == "" && m.duration == 0 {
+	switch {
+	case m.name == "" && m.recorded:
+		return nil, errors.New("--pace recorded replays a file: name it with --input")
+	case m.name == "" && m.duration == 0:
 		return nil, errors.New("--duration 0 never ends without --input: set a duration")
 	}
 	if p.Bool("pool") {
@@ -157,13 +170,35 @@ func (m *market) Next() (due time.Duration, ok bool, err error) {
 		}
 		return 0, false, err
 	}
-	due = time.Duration(m.count/m.rate*1e9 + m.count%m.rate*1e9/m.rate)
+	if m.recorded {
+		due = m.recordedDue(m.next.TimeNs)
+	} else {
+		due = time.Duration(m.count/m.rate*1e9 + m.count%m.rate*1e9/m.rate)
+	}
 	if m.duration > 0 && due >= m.duration {
 		m.ended, m.cut = true, true
 		return 0, false, nil
 	}
 	m.count++
 	return due, true, nil
+}
+
+// recordedDue returns when a tick with that timestamp is due, never before the
+// ticks that precede it.
+func (m *market) recordedDue(ns int64) time.Duration {
+	if m.count == 0 {
+		m.firstNs = ns
+	}
+	if ns >= m.firstNs {
+		elapsed := float64(uint64(ns)-uint64(m.firstNs)) / m.speed
+		due := time.Duration(min(elapsed, 1<<62)) // fits in an int64
+		if due >= m.latest {
+			m.latest = due
+			return due
+		}
+	}
+	m.unordered++
+	return m.latest
 }
 
 func (m *market) Do() uint64 {
@@ -188,7 +223,15 @@ func (m *market) process(t *tick.Tick) uint64 {
 
 func (m *market) Report(rec *cell.Record) {
 	reportController(rec, m.ctl)
-	if m.input != nil && m.cut {
+	if m.input == nil {
+		return
+	}
+	if m.unordered > 0 {
+		rec.Set("/market/unordered:ticks", float64(m.unordered))
+		rec.Warn("unordered-ticks", "%d ticks of %s are older than earlier ones; they were due with those", m.unordered,
+			m.name)
+	}
+	if m.cut {
 		rec.Warn("input-cut", "%s has ticks due after %v, which were not processed; --duration 0 replays all", m.name,
 			m.duration)
 	}

@@ -130,15 +130,25 @@ func TestMarketReplays(t *testing.T) {
 		}
 		return out
 	}
-	file := writeTicks(t, slices.Repeat([]tick.Tick{{Symbol: "A", Price: 1, Volume: 1}}, 6))
+	var ticks []tick.Tick
+	for _, at := range []int64{5e9, 5.1e9, 5.05e9, 5.4e9, 4.9e9, 6e9} {
+		ticks = append(ticks, tick.Tick{Symbol: "A", TimeNs: at, Price: 1, Volume: 1})
+	}
+	file := writeTicks(t, ticks)
+	far := writeTicks(t, []tick.Tick{{Symbol: "A", TimeNs: math.MinInt64}, {Symbol: "A", TimeNs: math.MaxInt64}})
 	for _, c := range []struct {
-		g        given
-		want     []time.Duration
-		warnings string
+		g         given
+		want      []time.Duration
+		unordered float64
+		warnings  string
 	}{
-		{given{"input": file, "tickrate": "1000"}, ms(0, 1, 2, 3, 4, 5), ""},
-		{given{"input": file, "tickrate": "1000", "duration": "3ms"}, ms(0, 1, 2), "input-cut"},
-		{given{"input": file, "tickrate": "1000", "duration": "6ms"}, ms(0, 1, 2, 3, 4, 5), ""},
+		{given{"input": file, "tickrate": "1000"}, ms(0, 1, 2, 3, 4, 5), 0, ""},
+		{given{"input": file, "tickrate": "1000", "duration": "3ms"}, ms(0, 1, 2), 0, "input-cut"},
+		{given{"input": file, "tickrate": "1000", "duration": "6ms"}, ms(0, 1, 2, 3, 4, 5), 0, ""},
+		{given{"input": file, "pace": "recorded", "duration": "0"}, ms(0, 100, 100, 400, 400, 1000), 2, "unordered-ticks"},
+		{given{"input": file, "pace": "recorded", "speed": "0.5"}, ms(0, 200, 200, 800, 800, 2000), 2, "unordered-ticks"},
+		{given{"input": file, "pace": "recorded", "speed": "10", "duration": "40ms"}, ms(0, 10, 10), 1, "unordered-ticks input-cut"},
+		{given{"input": far, "pace": "recorded", "duration": "0", "speed": "0.001"}, []time.Duration{0, 1 << 62}, 0, ""},
 	} {
 		m := build(t, "market", c.g, 1).(*market)
 		_, dues, err := driveOpen(m)
@@ -154,8 +164,8 @@ func TestMarketReplays(t *testing.T) {
 		for _, w := range rec.Warnings {
 			codes = append(codes, w.Code)
 		}
-		if got := strings.Join(codes, " "); got != c.warnings {
-			t.Errorf("%v: warnings %q, want %q", c.g, got, c.warnings)
+		if got := strings.Join(codes, " "); got != c.warnings || rec.Metrics["/market/unordered:ticks"] != c.unordered {
+			t.Errorf("%v: warnings %q, metrics %v; want %q, %v unordered", c.g, got, rec.Metrics, c.warnings, c.unordered)
 		}
 	}
 }
@@ -175,9 +185,11 @@ func TestMarketReplayEqualsGeneration(t *testing.T) {
 		t.Fatal(len(dues), err)
 	}
 	for _, name := range []string{writeFile(t, "t.csv", plain.Bytes()), writeFile(t, "t.csv.gz", zip.Bytes())} {
-		got, again, err := driveOpen(build(t, "market", given{"tickrate": "50_000", "input": name}, 99).(Open))
-		if err != nil || got != want || !slices.Equal(again, dues) {
-			t.Errorf("%s: %d ticks, checksum %#x, %v; want %#x", filepath.Base(name), len(again), got, err, want)
+		for _, pace := range []string{"fixed", "recorded"} {
+			got, again, err := driveOpen(build(t, "market", given{"tickrate": "50_000", "input": name, "pace": pace}, 99).(Open))
+			if err != nil || got != want || !slices.Equal(again, dues) {
+				t.Errorf("%s, %s: %d ticks, checksum %#x, %v; want %#x", filepath.Base(name), pace, len(again), got, err, want)
+			}
 		}
 	}
 }
