@@ -7,10 +7,14 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	mathrand "math/rand/v2"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +27,8 @@ func init() {
 		Summary: "work with one allocation profile on 1 to N goroutines: throughput by goroutines and GOGC",
 		Params: WithBudget("0", "4s",
 			Choice("kind", "json", "ecdsa: P-256 signatures; json: a document read and written; trees: binary trees built and "+
-				"walked", "ecdsa", "json", "trees"),
+				"walked; sha: digests written as text; regexp: lines searched; mix: all in turn", "ecdsa", "json", "trees", "sha",
+				"regexp", "mix"),
 			Int("goroutines", "0", "number of goroutines, also above the number of CPUs; 0: GOMAXPROCS", 0, maxWorkers),
 			Bytes("live", "0", "live heap besides the work, in objects of 128 bytes linked to trees", 0, 1<<40),
 		),
@@ -38,14 +43,23 @@ func init() {
 type scaling struct {
 	Budgeted
 	workers []scalingWorker
-	step    func(w *scalingWorker) uint64 // an operation; returns a checksum of its work
-	store   *TreeStore                    // live heap; nil if there is none
+	step    func(w *scalingWorker) uint64
+	store   *TreeStore // live heap; nil if there is none
 }
 
 // A scalingWorker belongs to its goroutine.
 type scalingWorker struct {
-	rng mathrand.PCG // the source of its data
-	_   [128]byte    // keeps neighbours off each other's cache lines
+	rng  mathrand.PCG // the source of its data
+	turn int          // profile mix: the next profile
+	_    [128]byte    // keeps neighbours off each other's cache lines
+}
+
+// A scalingProfile prepares the data that all goroutines read. It returns the
+// operation, which returns a checksum of its work.
+type scalingProfile func() func(w *scalingWorker) uint64
+
+var scalingProfiles = map[string]scalingProfile{
+	"ecdsa": scaleECDSA, "json": scaleJSON, "trees": scaleTrees, "sha": scaleSHA, "regexp": scaleRegexp,
 }
 
 func newScaling(env Env) (Task, error) {
@@ -54,14 +68,11 @@ func newScaling(env Env) (Task, error) {
 	for i := range t.workers {
 		t.workers[i].rng.Seed(env.Seed, uint64(i))
 	}
-	switch env.Params.String("kind") {
-	case "ecdsa":
-		t.step = scaleECDSA()
-	case "json":
-		t.step = scaleJSON()
-	case "trees":
-		t.step = scaleTree
+	profile, ok := scalingProfiles[env.Params.String("kind")]
+	if !ok {
+		profile = scaleMix
 	}
+	t.step = profile()
 	t.store = NewLiveHeap(env.Params.Bytes("live"), mathrand.New(mathrand.NewPCG(env.Seed, 0x7363616c)))
 	return t, nil
 }
@@ -86,17 +97,22 @@ func (t *scaling) Close() error {
 	return nil
 }
 
-// scaleECDSA signs the digest of 64 random bytes, like the document.
+// message is 64 random bytes.
+func (w *scalingWorker) message() (m [64]byte) {
+	for i := 0; i < len(m); i += 8 {
+		binary.LittleEndian.PutUint64(m[i:], w.rng.Uint64())
+	}
+	return m
+}
+
+// scaleECDSA signs a digest, like the document.
 func scaleECDSA() func(w *scalingWorker) uint64 {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		panic("workload: scaling: " + err.Error())
 	}
 	return func(w *scalingWorker) uint64 {
-		var message [64]byte
-		for i := 0; i < len(message); i += 8 {
-			binary.LittleEndian.PutUint64(message[i:], w.rng.Uint64())
-		}
+		message := w.message()
 		digest := sha256.Sum256(message[:])
 		signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
 		if err != nil || len(signature) < 60 { // about 71; shorter by chance once in 2^60
@@ -146,5 +162,49 @@ func scaleJSON() func(w *scalingWorker) uint64 {
 	}
 }
 
-// scaleTree builds a tree of 1,023 nodes and walks it.
-func scaleTree(w *scalingWorker) uint64 { return growPointers(0, 1023, w.rng.Uint64()).sum() }
+// scaleTrees builds a tree of 1,023 nodes and walks it.
+func scaleTrees() func(w *scalingWorker) uint64 {
+	return func(w *scalingWorker) uint64 {
+		return growPointers(0, 1023, w.rng.Uint64()).sum()
+	}
+}
+
+// scaleSHA digests a message and writes the digest as text, 16 times.
+func scaleSHA() func(w *scalingWorker) uint64 {
+	return func(w *scalingWorker) (sum uint64) {
+		for range 16 {
+			h := sha256.New()
+			message := w.message()
+			h.Write(message[:])
+			text := hex.EncodeToString(h.Sum(nil))
+			sum += uint64(text[0]) + uint64(text[63])<<8
+		}
+		return sum
+	}
+}
+
+var logLine = regexp.MustCompile(`(\w+)=("[^"]*"|\d+)`)
+
+// scaleRegexp finds the pairs of a log line.
+func scaleRegexp() func(w *scalingWorker) uint64 {
+	return func(w *scalingWorker) (sum uint64) {
+		line := `level="info" msg="request served" status=200 bytes=` + strconv.FormatUint(w.rng.Uint64()%1e6, 10) +
+			` path="/a/b/c" took=1234`
+		for _, pair := range logLine.FindAllStringSubmatch(line, -1) {
+			sum = sum*31 + uint64(len(pair[1])) + uint64(pair[2][0])
+		}
+		return sum
+	}
+}
+
+// scaleMix runs the others in turn.
+func scaleMix() func(w *scalingWorker) uint64 {
+	var steps []func(w *scalingWorker) uint64
+	for _, name := range slices.Sorted(maps.Keys(scalingProfiles)) {
+		steps = append(steps, scalingProfiles[name]())
+	}
+	return func(w *scalingWorker) uint64 {
+		w.turn = (w.turn + 1) % len(steps)
+		return steps[w.turn](w)
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestScalingDoesEqualWork(t *testing.T) {
-	for _, profile := range []string{"ecdsa", "json", "trees"} {
+	for _, profile := range []string{"ecdsa", "json", "trees", "sha", "regexp", "mix"} {
 		t.Run(profile, func(t *testing.T) {
 			checkVariants(t, "scaling", 20, []given{
 				{"kind": profile, "goroutines": "3"}, {"kind": profile, "goroutines": "3", "live": "1MiB"}})
@@ -31,7 +31,7 @@ func TestScalingReport(t *testing.T) {
 
 // BenchmarkScaling is one operation of each profile.
 func BenchmarkScaling(b *testing.B) {
-	for _, profile := range []string{"ecdsa", "json", "trees"} {
+	for _, profile := range []string{"ecdsa", "json", "trees", "sha", "regexp"} {
 		b.Run("kind="+profile, func(b *testing.B) {
 			task := build(b, "scaling", given{"kind": profile, "goroutines": "1"}, 1).(*scaling)
 			b.ReportAllocs()
