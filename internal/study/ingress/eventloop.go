@@ -8,7 +8,7 @@ import (
 
 func init() {
 	// Eventloop.Loop through Submit and SubmitBatch, with everything else it does.
-	Register("eventloop", startEventLoop)
+	Register("eventloop", func(c Config) (Loop, error) { return startEventLoop(c) })
 }
 
 // A real is the loop of package eventloop.
@@ -23,7 +23,7 @@ type method func()
 
 func (m method) Run() { m() }
 
-func startEventLoop(c Config) (Loop, error) {
+func startEventLoop(c Config) (*real, error) {
 	l, err := eventloop.New(eventloop.Config{})
 	if err != nil {
 		return nil, err
@@ -36,12 +36,17 @@ func startEventLoop(c Config) (Loop, error) {
 func (r *real) Submit(_ int, t Task) { must(r.loop.Submit(t)) }
 
 func (r *real) SubmitBatch(producer int, ts []Task) {
+	must(r.loop.SubmitBatch(r.tasks(producer, ts)))
+}
+
+// tasks converts ts for the loop, in the producer's memory.
+func (r *real) tasks(producer int, ts []Task) []eventloop.Task {
 	b := r.batches[producer][:0]
 	for _, t := range ts {
 		b = append(b, method(t))
 	}
 	r.batches[producer] = b
-	must(r.loop.SubmitBatch(b))
+	return b
 }
 
 // must panics if the loop refused something: after Close, or because it was nil.

@@ -8,7 +8,7 @@ import (
 
 // A strategy runs its tasks in order.
 func Example() {
-	loop, err := ingress.New("main", ingress.Config{Producers: 1})
+	loop, err := ingress.New("mpsc", ingress.Config{Producers: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

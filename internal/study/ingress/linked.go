@@ -5,6 +5,11 @@ import (
 	"sync/atomic"
 )
 
+func init() {
+	// A lock-free list of nodes from a sync.Pool.
+	Register("linked", func(Config) (Loop, error) { return start(newLinked[Task, padded](true), options{}), nil })
+}
+
 // linked is the document's lock-free ingress: a list of nodes from a sync.Pool.
 // A producer swaps the tail for its node and then links the previous node to it
 // (Vyukov's queue of nodes). A producer delayed between the two hides later
