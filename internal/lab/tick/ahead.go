@@ -16,12 +16,14 @@ type Ahead struct {
 	done    chan struct{} // closed when the goroutine has ended
 	current *batch        // owned by the consumer
 	next    int           // index in current of the next tick to consume
+	skipped int64
 }
 
 // A batch is owned by whoever received it from a channel.
 type batch struct {
-	ticks []Tick
-	err   error // what ended reading, after the last tick
+	ticks   []Tick
+	skipped int64 // skipped by the Reader up to the end of this batch
+	err     error // what ended reading, after the last tick
 }
 
 // NewAhead starts to read from r. It owns r from then on.
@@ -51,6 +53,7 @@ func (a *Ahead) read() {
 				b.ticks = b.ticks[:n]
 			}
 		}
+		b.skipped = a.reader.Skipped()
 		a.full <- b
 	}
 }
@@ -65,11 +68,16 @@ func (a *Ahead) Next(t *Tick) error {
 			a.free <- a.current
 		}
 		a.current, a.next = <-a.full, 0
+		a.skipped = a.current.skipped
 	}
 	*t = a.current.ticks[a.next]
 	a.next++
 	return nil
 }
+
+// Skipped is the number of malformed lines that the Reader skipped up to the
+// end of the batch being consumed.
+func (a *Ahead) Skipped() int64 { return a.skipped }
 
 // Close ends the goroutine and closes the Reader. Do not call Next afterwards.
 func (a *Ahead) Close() error {

@@ -18,7 +18,7 @@ func Example() {
 	}
 	file.WriteString("ACME,2026-01-02T09:30:01Z,cheap,100,101.25,101.75,2\n")
 
-	r, err := tick.NewReader(&file, "ticks.csv")
+	r, err := tick.NewReader(&file, tick.ReaderConfig{Name: "ticks.csv"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -35,5 +35,5 @@ func Example() {
 	}
 	// Output:
 	// ACME 101.5 300
-	// tick: read: ticks.csv:3:27: price "cheap", want a decimal number of magnitude 1e18 or less
+	// tick: read: ticks.csv:3:27: price "cheap", want a decimal number of magnitude 1e18 or less (--skip-bad on skips such lines)
 }

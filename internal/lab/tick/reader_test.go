@@ -17,13 +17,14 @@ import (
 
 const header = "symbol,timestamp,price,volume,bid,ask,trade_id\n"
 
-func readAll(t *testing.T, in, name string) ([]Tick, error) {
+func readAll(t *testing.T, in string, config ReaderConfig) ([]Tick, *Reader, error) {
 	t.Helper()
-	r, err := NewReader(strings.NewReader(in), name)
+	r, err := NewReader(strings.NewReader(in), config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return drain(r.Read)
+	ticks, err := drain(r.Read)
+	return ticks, r, err
 }
 
 func drain(read func(*Tick) error) (ticks []Tick, err error) {
@@ -58,7 +59,7 @@ func TestReaderAccepts(t *testing.T) {
 		"other order":      {"Ask,x,trade_id,BID,volume,y,price,timestamp,symbol\n1.75,,9,1.25,7,\"q,\",1.5,1500000000,A\n", []Tick{plain}},
 		"extremes":         {header + "OIL,-1,-37.63,0,-0,1000000000000000000,-9223372036854775808\n", []Tick{negative}},
 	} {
-		got, err := readAll(t, c.in, "f.csv")
+		got, _, err := readAll(t, c.in, ReaderConfig{})
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 		}
@@ -99,7 +100,7 @@ func TestReaderRefuses(t *testing.T) {
 		{header + "A,1,1,1,1,1,12", "2:15", "may be truncated"},
 		{header + good + strings.Repeat("x", 3*maxLineBytes) + "\n", "3:65537", "more than 65536 bytes"},
 	} {
-		_, err := readAll(t, c.in, "f.csv")
+		_, _, err := readAll(t, c.in, ReaderConfig{Name: "f.csv"})
 		short := c.in[:min(len(c.in), 80)]
 		if err == nil {
 			t.Errorf("%q: no error", short)
@@ -111,8 +112,21 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
+func TestReaderSkipsBadLines(t *testing.T) {
+	in := header + good + "A,1\n" + strings.Repeat("x", 2*maxLineBytes) + "\n" + good + "\"\n" + good + "A,1,1,1,1,1,2"
+	got, r, err := readAll(t, in, ReaderConfig{SkipBad: true})
+	if err != nil || len(got) != 3 || r.Skipped() != 4 {
+		t.Errorf("%d ticks, %d skipped, %v; want 3, 4, nil", len(got), r.Skipped(), err)
+	}
+	for _, tick := range got {
+		if tick.TradeID != 1 {
+			t.Errorf("a skipped line changed the tick: %+v", tick)
+		}
+	}
+}
+
 func TestReaderErrorStays(t *testing.T) {
-	r, err := NewReader(strings.NewReader(header+"bad\n"+good), "f.csv")
+	r, err := NewReader(strings.NewReader(header+"bad\n"+good), ReaderConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +138,7 @@ func TestReaderErrorStays(t *testing.T) {
 }
 
 func TestReaderBoundsSymbols(t *testing.T) {
-	r, err := NewReader(strings.NewReader(header+"A,1,1,1,1,1,1\nB,1,1,1,1,1,1\n"), "f.csv")
+	r, err := NewReader(strings.NewReader(header+"A,1,1,1,1,1,1\nB,1,1,1,1,1,1\n"), ReaderConfig{SkipBad: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,15 +163,15 @@ func zipped(t testing.TB, n int64) []byte {
 	return buf.Bytes()
 }
 
-// A compressed file that is cut anywhere is an error; so is one with a flipped
-// bit.
+// A compressed file that is cut anywhere is an error, with or without SkipBad;
+// so is one with a flipped bit.
 func TestReaderNoticesDamagedGzip(t *testing.T) {
 	whole := zipped(t, 200)
-	if ticks, err := readAll(t, string(whole), "f.gz"); err != nil || len(ticks) != 200 {
+	if ticks, _, err := readAll(t, string(whole), ReaderConfig{}); err != nil || len(ticks) != 200 {
 		t.Fatalf("whole: %d ticks, %v", len(ticks), err)
 	}
 	for n := 2; n < len(whole); n++ {
-		_, err := readAll(t, string(whole[:n]), "f.gz")
+		_, _, err := readAll(t, string(whole[:n]), ReaderConfig{Name: "f.gz", SkipBad: n%2 == 0})
 		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "tick: read: f.gz:") ||
 			!strings.Contains(err.Error(), "truncated") {
 			t.Fatalf("cut at %d of %d: %v", n, len(whole), err)
@@ -165,7 +179,7 @@ func TestReaderNoticesDamagedGzip(t *testing.T) {
 	}
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)-6] ^= 1 // in the checksum
-	if _, err := readAll(t, string(flipped), "f.gz"); !errors.Is(err, gzip.ErrChecksum) {
+	if _, _, err := readAll(t, string(flipped), ReaderConfig{SkipBad: true}); !errors.Is(err, gzip.ErrChecksum) {
 		t.Errorf("damaged checksum: %v", err)
 	}
 }
@@ -175,7 +189,7 @@ func TestOpen(t *testing.T) {
 	if err := os.WriteFile(name, zipped(t, 3), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(name)
+	r, err := Open(name, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +201,7 @@ func TestOpen(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{filepath.Join(t.TempDir(), "none"), t.TempDir()} {
-		if _, err := Open(name); err == nil || !strings.HasPrefix(err.Error(), "tick: ") || !strings.Contains(err.Error(), name) {
+		if _, err := Open(name, false); err == nil || !strings.HasPrefix(err.Error(), "tick: ") || !strings.Contains(err.Error(), name) {
 			t.Errorf("Open(%s): %v", name, err)
 		}
 	}
@@ -199,9 +213,9 @@ func TestReaderAllocatesNothingPerLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3000 {
-		buf.WriteString("SYM0001,2026-01-02T03:04:05.678901234-05:00,1.5,7,\"1.25\",1.75,9\n")
+		buf.WriteString("SYM0001,2026-01-02T03:04:05.678901234-05:00,1.5,7,\"1.25\",1.75,9\nbad line\n")
 	}
-	r, err := NewReader(&buf, "f.csv")
+	r, err := NewReader(&buf, ReaderConfig{SkipBad: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,12 +266,12 @@ func FuzzParseTime(f *testing.F) {
 // FuzzReader: for any input, reading ends without a panic, an error names a
 // position, and the ticks read can be written and read back identically.
 func FuzzReader(f *testing.F) {
-	f.Add([]byte(header + good))
-	f.Add([]byte("ask,trade_id,bid,volume,price,timestamp,symbol\r\n1,2,3,4,5,2026-01-02T03:04:05.6+07:00,\"\"\"\"\r\n"))
-	f.Add(zipped(f, 3))
-	f.Add([]byte(header + "A,1\n\n\"A,\""))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		r, err := NewReader(bytes.NewReader(in), "f")
+	f.Add([]byte(header+good), false)
+	f.Add([]byte("ask,trade_id,bid,volume,price,timestamp,symbol\r\n1,2,3,4,5,2026-01-02T03:04:05.6+07:00,\"\"\"\"\r\n"), true)
+	f.Add(zipped(f, 3), true)
+	f.Add([]byte(header+"A,1\n\n\"A,\""), true)
+	f.Fuzz(func(t *testing.T, in []byte, skip bool) {
+		r, err := NewReader(bytes.NewReader(in), ReaderConfig{Name: "f", SkipBad: skip})
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "tick: read: f:1:") {
 				t.Fatalf("header: %v", err)
@@ -295,7 +309,7 @@ func checkRoundTrip(t *testing.T, ticks []Tick) {
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := readAll(t, buf.String(), "f.csv")
+	again, _, err := readAll(t, buf.String(), ReaderConfig{})
 	if err != nil || !slices.Equal(again, ticks) {
 		t.Fatalf("round trip of %+v: %+v, %v", ticks, again, err)
 	}
@@ -309,7 +323,7 @@ func BenchmarkRead(b *testing.B) {
 	b.SetBytes(int64(buf.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := NewReader(bytes.NewReader(buf.Bytes()), "f.csv")
+		r, err := NewReader(bytes.NewReader(buf.Bytes()), ReaderConfig{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -121,19 +121,19 @@ func TestAheadReadsTheSame(t *testing.T) {
 		if err := Generate(&buf, GenerateConfig{Ticks: n, Symbols: 9, Rate: 1e5, Seed: 3}); err != nil {
 			t.Fatal(err)
 		}
-		buf.WriteString(good)
-		want, err := readAll(t, buf.String(), "f.csv")
+		buf.WriteString("bad\n" + good)
+		want, _, err := readAll(t, buf.String(), ReaderConfig{SkipBad: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := NewReader(&buf, "f.csv")
+		r, err := NewReader(&buf, ReaderConfig{SkipBad: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := NewAhead(r)
 		got, err := drain(a.Next)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("n=%d: %d ticks, %v; want %d, nil", n, len(got), err, len(want))
+		if err != nil || !slices.Equal(got, want) || a.Skipped() != 1 {
+			t.Errorf("n=%d: %d ticks, %d skipped, %v; want %d, 1, nil", n, len(got), a.Skipped(), err, len(want))
 		}
 		var tick Tick
 		if err := a.Next(&tick); err != io.EOF {
@@ -146,7 +146,7 @@ func TestAheadReadsTheSame(t *testing.T) {
 }
 
 func TestAheadReportsErrorsInPlaceAndClosesEarly(t *testing.T) {
-	r, err := NewReader(strings.NewReader(header+strings.Repeat(good, 3)+"bad\n"), "f")
+	r, err := NewReader(strings.NewReader(header+strings.Repeat(good, 3)+"bad\n"), ReaderConfig{Name: "f"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestAheadReportsErrorsInPlaceAndClosesEarly(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	r, err = NewReader(&endless{line: []byte(good)}, "f")
+	r, err = NewReader(&endless{line: []byte(good)}, ReaderConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func (e *endless) Read(b []byte) (int, error) {
 
 func TestReadingTakesBoundedMemory(t *testing.T) {
 	e := &endless{line: []byte(good)}
-	r, err := NewReader(e, "f")
+	r, err := NewReader(e, ReaderConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ func init() {
 			Float("speed", "1", "speed-up of the recorded pace", 1e-3, 1e9),
 			{Name: "monitor", Default: noMonitor,
 				Help: "none, or the interval of a live monitor running alongside, such as 1s", Check: checkMonitor},
+			Switch("skip-bad", "off", "on: skip and count malformed lines of the input"),
 		}, controllerParams(noController)...),
 		New: newMarket,
 	})
@@ -137,7 +138,7 @@ func newMarketSource(env Env) (*market, error) {
 		m.pool = newTickPool(p.Int("capacity"))
 	}
 	if m.name != "" {
-		r, err := tick.Open(m.name)
+		r, err := tick.Open(m.name, p.Bool("skip-bad"))
 		if err != nil {
 			return nil, err
 		}
@@ -225,6 +226,10 @@ func (m *market) Report(rec *cell.Record) {
 	reportController(rec, m.ctl)
 	if m.input == nil {
 		return
+	}
+	rec.Set("/market/skipped:lines", float64(m.input.Skipped()))
+	if n := m.input.Skipped(); n > 0 {
+		rec.Warn("skipped-lines", "%d malformed lines of %s were skipped", n, m.name)
 	}
 	if m.unordered > 0 {
 		rec.Set("/market/unordered:ticks", float64(m.unordered))

@@ -203,12 +203,19 @@ func TestMarketReportsBadInput(t *testing.T) {
 		!strings.Contains(err.Error(), `bad.csv:3:5: price "cheap", want`) {
 		t.Errorf("%d ticks, %v", len(dues), err)
 	}
+	m = build(t, "market", given{"input": file, "skip-bad": "on"}, 1).(*market)
+	_, dues, err = driveOpen(m)
+	var rec cell.Record
+	m.Report(&rec)
+	if len(dues) != 2 || err != nil || rec.Metrics["/market/skipped:lines"] != 1 || len(rec.Warnings) != 1 {
+		t.Errorf("skip-bad: %d ticks, %v, %v, %v", len(dues), err, rec.Metrics, rec.Warnings)
+	}
 	var zip bytes.Buffer
 	if err := tick.Generate(&zip, tick.GenerateConfig{Ticks: 5000, Symbols: 7, Rate: 1, Gzip: true}); err != nil {
 		t.Fatal(err)
 	}
 	file = writeFile(t, "cut.gz", zip.Bytes()[:zip.Len()/2])
-	_, dues, err = driveOpen(build(t, "market", given{"input": file}, 1).(*market))
+	_, dues, err = driveOpen(build(t, "market", given{"input": file, "skip-bad": "on"}, 1).(*market))
 	if len(dues) == 0 || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "cut.gz:") {
 		t.Errorf("truncated: %d ticks, %v", len(dues), err)
 	}
@@ -322,7 +329,7 @@ func BenchmarkMarketNext(b *testing.B) {
 		b.Run(fmt.Sprintf("ahead=%v", ahead), func(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
-				r, err := tick.Open(name)
+				r, err := tick.Open(name, false)
 				if err != nil {
 					b.Fatal(err)
 				}
