@@ -77,6 +77,17 @@ func Stored(in []int) (n int) {
 	return n
 }
 
+var entered map[int]int
+
+func Sized(in []int) int {
+	m := map[int]int{}
+	for i, v := range in {
+		m[i] = v
+	}
+	entered = m
+	return len(m)
+}
+
 func Doubling(in []int) (out []int) {
 	for _, v := range in {
 		out = append(out, v+1)
@@ -204,6 +215,12 @@ func BenchmarkStored(b *testing.B) {
 	}
 }
 
+func BenchmarkSized(b *testing.B) {
+	for b.Loop() {
+		sum = Sized(in)
+	}
+}
+
 var sum int
 
 func BenchmarkDoubling(b *testing.B) {
@@ -281,7 +298,8 @@ func TestRemediesAreTried(t *testing.T) {
 	proposed := map[string]string{"Begun": "begin few with room for 32",
 		"Joined":   "begin l.text with room for 32: make([]byte, 0, 32)",
 		"Together": "make them one object: var shared struct{ sum int; last [2]int }",
-		"Scratch":  "make the slice once, before the loop", "Argument": "make the slice once, before the loop"}
+		"Scratch":  "make the slice once, before the loop", "Argument": "make the slice once, before the loop",
+		"Sized": "make it with its size before the loop: make(map[int]int, len(in))"}
 	tried := maps.Clone(proposed)
 	tried["Few"] = "begin out with room for "
 	for name, s := range verdicts() {

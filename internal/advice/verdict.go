@@ -99,7 +99,7 @@ func (k *subject) appended() {
 // what they rest on.
 var proposals = []func(*subject){
 	func(k *subject) { k.room(false) }, func(k *subject) { k.room(true) }, (*subject).together,
-	(*subject).scratch,
+	(*subject).scratch, (*subject).mapped,
 }
 
 // others are the fixes that are proposed beside the remedy, the first that saves in its place.
@@ -138,6 +138,19 @@ func (k *subject) regrows() bool {
 	of, again := k.p.Info.TypeOf(g.Rounds), k.t.regrown()
 	return !check.IsString(of) && !(check.IsInteger(of) && g.Loop.Left()) && plain(k.p.Info, g.Rounds) &&
 		float64(again.Bytes) >= least*float64(k.t.Bytes) && float64(again.Objects) >= least*float64(k.t.Objects)
+}
+
+// mapped proposes a map that is made with room for the rounds of the loop which fills it.
+func (k *subject) mapped() {
+	made, ok := k.growth.Begin.(*ssa.MakeMap)
+	if !ok || k.outside() || !k.regrows() {
+		return
+	}
+	id, _ := ast.Unparen(k.growth.Rounds).(*ast.Ident)
+	if v, ok := k.p.Info.Uses[id].(*types.Var); ok && v.Pos() < made.Pos() {
+		k.propose(func(m *mender) bool { return m.larger(made.Pos(), "", ", "+m.number()) }, "prealloc",
+			"make it with its size before the loop: make(%s, %s)", named(k.p.Pkg, k.s.Type), k.length())
+	}
 }
 
 // length is the expression of how often a loop runs.
