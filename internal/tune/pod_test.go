@@ -20,8 +20,8 @@ import (
 )
 
 // TestThrottledCycles: where a quota stopped a run, one collection shows it and the others
-// are taken as they are; where other processes had the CPUs, all are scaled; and both at once,
-// by what they waited beside the stops, however long the others make a collection take.
+// are taken as they are; where other processes had the CPUs, all are scaled; and of both at once
+// what was waited for most decides, however long the others make a collection take.
 func TestThrottledCycles(t *testing.T) {
 	rec := steady(20) // of 11 ms of CPU time, in 1 s of wall and 2 s of CPU time
 	rec.Cycles[7].CPUNs += 90e6
@@ -35,16 +35,19 @@ func TestThrottledCycles(t *testing.T) {
 		t.Errorf("%.3f s where each second collection may have been stopped", got)
 	}
 	rec.Set(cell.PodThrottledShare, 0.5)
-	rec.Set(cell.PodThrottled, 1.5/4)             // for each of the threads
-	for _, others := range []float64{0, 0.5, 2} { // seconds that were waited for them
+	rec.Set(cell.PodThrottled, 1.5/4)              // of each of the threads
+	for others, want := range map[float64]float64{ // by the seconds that were waited for them
+		0: 0.011 * (19 + stretched), 0.5: 0.011 * (19 + stretched), 1.4: 0.011 * (19 + stretched),
+		1.6: 2 / (2 + 1.5 + 1.6) * 0.31, 6: 2 / (2 + 1.5 + 6.) * 0.31,
+	} {
 		rec.Set(cell.GCCPUScale, 2/(2+1.5+others))
 		for _, marking := range []int64{1e6, 3.9e6, 4.1e6, 10e6} {
 			for i := range rec.Cycles {
 				rec.Cycles[i].MarkNs = marking
 			}
-			if got := mustPilot(t, rec).GCSeconds; !near(got, 2/(2+others)*0.011*(19+stretched), 0.01) {
-				t.Errorf("%.3f s of collection in a throttled pod behind %.1f s of others, marking for %d ns", got, others,
-					marking)
+			if got := mustPilot(t, rec).GCSeconds; !near(got, want, 0.01) {
+				t.Errorf("%.3f s of collection in a throttled pod behind %.1f s of others, marking for %d ns; want %.3f", got,
+					others, marking, want)
 			}
 		}
 	}
