@@ -143,8 +143,9 @@ func (p *Pilot) limited(cycles []cell.Cycle, beyond *moments) {
 // cycleCosts are the CPU times of the cycles in nanoseconds. gctrace has those in which
 // threads that wait for a CPU count as collecting: they are scaled by the share of time in
 // which threads had one. A quota's stops are few and long: where fewer than half of the cycles
-// can have met one, and the threads that run or are about to waited at stops for half of what
-// all waited, the cycles that met one show it beside the others. They are cut, and none is scaled.
+// can have met one, those that did show it beside the others. Either these are cut, which counts
+// too much of what was waited for others, or the waiting is taken without the stops, of the
+// threads that run and those about to, which counts the stops in cycles. The lesser is nearer.
 func cycleCosts(rec *cell.Record) []float64 {
 	var costs, units []float64
 	traced := 0.0
@@ -154,13 +155,19 @@ func cycleCosts(rec *cell.Record) []float64 {
 		units = append(units, float64(c.CPUNs+c.IdleNs)/scanned(c))
 	}
 	cpu, scale := rec.Metrics[cell.TotalCPU], rec.Metrics[cell.GCCPUScale]
-	if stops, threads := stopsOf(rec), 2*float64(rec.Cycles[0].Procs); 2*stops < float64(len(costs)) &&
-		2*threads*rec.Metrics[cell.PodThrottled] > cpu/scale-cpu {
-		scale = 1
+	if stops := stopsOf(rec); stops > 0 && 2*stops < float64(len(costs)) {
+		threads := 2 * float64(rec.Cycles[0].Procs)
+		scale = cpu / max(cpu/scale-threads*rec.Metrics[cell.PodThrottled], cpu)
 		slices.Sort(units)
 		usual := units[len(units)/4]
+		var all, least float64
+		cut := slices.Clone(costs)
 		for i, c := range rec.Cycles {
-			costs[i] = min(costs[i], stretched*usual*scanned(c))
+			cut[i] = min(costs[i], stretched*usual*scanned(c))
+			all, least = all+costs[i], least+cut[i]
+		}
+		if least < scale*all {
+			costs, scale = cut, 1
 		}
 	}
 	for _, cost := range costs {

@@ -20,8 +20,8 @@ import (
 )
 
 // TestThrottledCycles: where a quota stopped a run, one collection shows it and the others
-// are taken as they are; where other processes had the CPUs, all are scaled; and of both at once
-// what was waited for most decides, however long the others make a collection take.
+// are taken as they are; where other processes had the CPUs, all are scaled; and where both, all
+// by what was waited for others if that is less, however long they make a collection take.
 func TestThrottledCycles(t *testing.T) {
 	rec := steady(20) // of 11 ms of CPU time, in 1 s of wall and 2 s of CPU time
 	rec.Cycles[7].CPUNs += 90e6
@@ -35,11 +35,9 @@ func TestThrottledCycles(t *testing.T) {
 		t.Errorf("%.3f s where each second collection may have been stopped", got)
 	}
 	rec.Set(cell.PodThrottledShare, 0.5)
-	rec.Set(cell.PodThrottled, 1.5/4)              // of each of the threads
-	for others, want := range map[float64]float64{ // by the seconds that were waited for them
-		0: 0.011 * (19 + stretched), 0.5: 0.011 * (19 + stretched), 1.4: 0.011 * (19 + stretched),
-		1.6: 2 / (2 + 1.5 + 1.6) * 0.31, 6: 2 / (2 + 1.5 + 6.) * 0.31,
-	} {
+	rec.Set(cell.PodThrottled, 1.5/4)                   // of each of the threads
+	for _, others := range []float64{0, 0.5, 1, 2, 6} { // seconds that were waited for them
+		want := min(0.011*(19+stretched), 2/(2+others)*0.31)
 		rec.Set(cell.GCCPUScale, 2/(2+1.5+others))
 		for _, marking := range []int64{1e6, 3.9e6, 4.1e6, 10e6} {
 			for i := range rec.Cycles {
@@ -113,8 +111,8 @@ func TestRecordedPods(t *testing.T) {
 	}
 }
 
-// TestThrottledPod runs a program in a control group of half a CPU and outside of
-// it. Throttled threads do not collect: the share of collection is about the same,
+// TestThrottledPod runs a program in a control group of half a CPU and in one of the
+// whole machine. Throttled threads do not collect: the share of collection is about the same,
 // gctrace's CPU time is never more than the program's, and the waiting is noticed.
 func TestThrottledPod(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -146,12 +144,12 @@ func TestThrottledPod(t *testing.T) {
 	// Five of each, of which the median counts: one that the quota stops for several
 	// periods in one collection says nothing of the others.
 	const runs = 5
-	half := cell.Pod{CPUs: 0.5}
+	half, whole := cell.Pod{CPUs: 0.5}, cell.Pod{CPUs: float64(runtime.NumCPU())} // whom others leave as much time
 	var inside, outside []Pilot
 	for _, percent := range []int{100, 50, 400} {
 		for range runs {
 			inside = append(inside, run(setting(percent, 0), half))
-			outside = append(outside, run(setting(percent, 0), cell.Pod{}))
+			outside = append(outside, run(setting(percent, 0), whole))
 		}
 	}
 	m, err := NewModel(inside)
