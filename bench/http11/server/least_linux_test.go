@@ -7,23 +7,22 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/base/yield"
 )
 
 func init() {
-	names = append(names, "bound-least")
-	servers["bound-least"] = serveLeast
+	names = append(names, "bound-least", "bound-goroutine")
+	servers["bound-least"] = func(l net.Listener) error { return serveLeast(l, (*least).run) }
+	servers["bound-goroutine"] = func(l net.Listener) error { return serveLeast(l, (*least).runToEnd) }
 }
 
 // serveLeast is the least HTTP that a goroutine per connection can do: it finds
 // the end of the head, the method, the path and the length of the body, and
 // answers with what it has ready. It has no limits, no handler and no
-// time-outs, and checks next to nothing.
-//
-// Each connection lives in one callback of RawConn.Read, and reads and writes
-// with calls of which the scheduler does not know. It does not read until there
-// is nothing left, so that it misses the end of a client that closes its side
-// right behind a request: no real server may do so.
-func serveLeast(l net.Listener) error {
+// time-outs, and checks next to nothing. It reads and writes with calls of which
+// the scheduler does not know.
+func serveLeast(l net.Listener, run func(*least, syscall.RawConn)) error {
 	var begin atomic.Pointer[[]byte]
 	tick := func() {
 		b := []byte("HTTP/1.1 200 OK\r\nDate: " + time.Now().UTC().Format(http.TimeFormat) + "\r\n")
@@ -46,8 +45,7 @@ func serveLeast(l net.Listener) error {
 		}
 		go func() {
 			defer conn.Close()
-			c := &least{begin: &begin, buf: make([]byte, 4096)}
-			raw.Read(c.serve) // the connection ends with any error
+			run(&least{begin: &begin, buf: make([]byte, 4096)}, raw) // the connection ends with any error
 		}()
 	}
 }
@@ -59,15 +57,47 @@ type least struct {
 	out   []byte
 }
 
+// run lives in one callback of RawConn.Read. It does not read until there is
+// nothing left, so that it misses the end of a client that closes its side right
+// behind a request: no real server may do so.
+func (c *least) run(raw syscall.RawConn) { raw.Read(c.serve) }
+
+// runToEnd asks for a request at a time, and waits once there is nothing to read,
+// as a server must whose handler may itself read or take the connection. Like
+// http11, it lets other connections run before it looks for the next request.
+func (c *least) runToEnd(raw syscall.RawConn) {
+	const most = 4 // times at once
+	yields, ended, begun := 0, false, false
+	turn := func(fd uintptr) bool {
+		if begun && yields < most {
+			yields++
+			yield.Local()
+		}
+		begun = false
+		n, errno := transfer(syscall.SYS_READ, int(fd), c.buf[c.n:])
+		if errno == syscall.EAGAIN {
+			yields = 0
+			return false
+		}
+		ended = errno != 0 || n == 0 || c.got(n, fd)
+		return true
+	}
+	for !ended && raw.Read(turn) == nil {
+		begun = true
+	}
+}
+
 // serve reports whether the connection ends.
 func (c *least) serve(fd uintptr) bool {
 	n, errno := transfer(syscall.SYS_READ, int(fd), c.buf[c.n:])
 	if errno == syscall.EAGAIN {
 		return false
 	}
-	if errno != 0 || n == 0 {
-		return true
-	}
+	return errno != 0 || n == 0 || c.got(n, fd)
+}
+
+// got answers what has arrived whole, and reports whether the connection ends.
+func (c *least) got(n int, fd uintptr) bool {
 	c.n += n
 	used := 0
 	c.out = c.out[:0]
