@@ -34,7 +34,9 @@ if [ ! -e "$dir/ready" ]; then
 		github.com/google/go-jsonnet@v0.22.0 github.com/JohannesKaufmann/html-to-markdown/v2@v2.5.2 \
 		github.com/sergi/go-diff@v1.4.0 github.com/graphql-go/graphql@v0.8.1 github.com/tidwall/buntdb@v1.3.0 \
 		github.com/dominikbraun/graph@v0.23.0 github.com/emicklei/proto@v1.14.3 \
-		github.com/yuin/gopher-lua@v1.1.2 github.com/wcharczuk/go-chart/v2@v2.1.2
+		github.com/yuin/gopher-lua@v1.1.2 github.com/wcharczuk/go-chart/v2@v2.1.2 \
+		github.com/expr-lang/expr@v1.17.8 go.starlark.net@v0.0.0-20260908191801-89a6a09411d5 \
+		github.com/vmihailenco/msgpack/v5@v5.4.1 gopkg.in/yaml.v3@v3.0.1 github.com/yuin/goldmark@v1.8.7
 	go build -mod=mod -o "$dir/bin/" ./...
 	awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) { if (i) printf ",\n"
 		printf "{\"id\":%d,\"buyer\":\"buyer %d\",\"lines\":[", i, i % 997

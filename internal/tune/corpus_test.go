@@ -74,6 +74,13 @@ var corpus = []corpusProgram{
 		URL: "http://127.0.0.1:18510/discounts"},
 	{Name: "charts", Pod: true, What: "go-chart: a server that draws a chart as SVG", Command: `exec $D/bin/charts 127.0.0.1:18511`,
 		URL: "http://127.0.0.1:18511/chart", Rate: "40"},
+	{Name: "tariffs", Pod: true, What: "expr: 480 expressions compiled, each evaluated for 400 orders", Command: `exec $D/bin/tariffs`},
+	{Name: "builds", Pod: true, What: "Starlark: 144 build files evaluated, the last six kept", Command: `exec $D/bin/builds`},
+	{Name: "members", Pod: true, What: "msgpack: the members of 40 clubs written, and read 16 times", Command: `exec $D/bin/members`},
+	{Name: "listings", Pod: true, What: "yaml: a server that reads a list of 25 houses", Command: `exec $D/bin/listings 127.0.0.1:18512`,
+		URL: "http://127.0.0.1:18512/houses"},
+	{Name: "manuals", Pod: true, What: "goldmark: a server that turns a page of a manual into HTML", Command: `exec $D/bin/manuals 127.0.0.1:18513`,
+		URL: "http://127.0.0.1:18513/manual"},
 }
 
 // corpusConfig says how to tune a program of the corpus.
