@@ -30,9 +30,9 @@ type Pilot struct {
 	// mean over the goals that the limit set; 0 where it set none.
 	Beyond  float64
 	streams []trajectory
-	// allocated is how many bytes it allocates, of which the rest, after the last cycle, is
-	// an estimate.
-	allocated, rest float64
+	// allocated is an estimate of how many bytes it allocates: the least were when the last cycle
+	// ended, the most would be when the next one ends.
+	allocated, least, most float64
 }
 
 // weight is how much the pilot counts.
@@ -53,8 +53,9 @@ func (p *Pilot) mostLive() (most float64) {
 // depend on the collector's settings, so one run at any setting gives it.
 type trajectory struct {
 	points []point // by allocated, ascending
-	total  float64 // bytes allocated from begin to end
-	rest   float64 // of them, after the last cycle
+	total  float64 // bytes allocated from begin to end, between least and most
+	least  float64
+	most   float64
 	// costFixed and costPerByte are the CPU seconds of a cycle and of each byte
 	// that it scans.
 	costFixed, costPerByte float64
@@ -121,7 +122,8 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 		life := newTrajectory(cycles, &p)
 		p.streams = append(p.streams, life)
 		p.allocated += life.total
-		p.rest += life.rest
+		p.least += life.least
+		p.most += life.most
 	}
 	p.Beyond = beyond.mean()
 	return p, nil
@@ -194,7 +196,7 @@ func stopsOf(rec *cell.Record) float64 {
 // newTrajectory reads the cycles of one process.
 func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory) {
 	var allocated, between, pausing, marking, cost, room, duration float64
-	var marked, ended float64 // of the cycle before
+	var marked, roots, ended float64 // of the cycle before
 	for i, c := range cycles {
 		start, end := float64(c.StartBytes), float64(c.EndBytes)
 		at := float64(c.AtNs) / 1e9
@@ -216,19 +218,21 @@ func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory) {
 			duration += float64(c.MarkNs) / 1e9
 		}
 		allocated += black
-		marked = float64(c.LiveBytes)
+		marked, roots = float64(c.LiveBytes), float64(c.StackBytes+c.GlobalBytes)
 		ended = at + float64(c.MarkNs)/1e9
 		t.procs = max(c.Procs, 1)
 	}
 	rate := between / max(pausing, 1e-6) // bytes a second, no cycle running
 	rest := rate * max(p.Wall-ended, 0)
 	if goal := float64(cycles[len(cycles)-1].GoalBytes); goal > 0 {
-		// The next cycle did not begin: less than its goal was allocated.
+		// The next cycle did not begin; its goal is about the last one's.
 		rest = min(rest, max(goal-marked, 0))
 	}
 	// Nor does it fit into what was resident at the peak.
-	rest = min(rest, max(p.PeakHeapBytes, (p.PeakBytes-usualOther)/heapOverhead)-marked)
-	t.total, t.rest = allocated+rest, rest
+	peak := max(p.PeakHeapBytes, (p.PeakBytes-usualOther)/heapOverhead)
+	rest = min(rest, peak-marked)
+	t.total, t.least = allocated+rest, allocated
+	t.most = allocated + max(min(percentGoal(p.GC.Percent, marked, roots), peak)-marked, rest)
 	t.fitCost(cycles)
 	// While marking the program runs at about half speed, for as long as the
 	// cycles took, or as dedicated workers alone would: they get a quarter of

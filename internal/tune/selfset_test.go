@@ -160,6 +160,29 @@ func TestSaysThatWorkVaries(t *testing.T) {
 	}
 }
 
+// TestSameWorkOfAGrowingHeap has runs of the same work end just before a collection and just after: the
+// goal of the next one bounds what no line shows, and not the goal of the last one.
+func TestSameWorkOfAGrowingHeap(t *testing.T) {
+	lines := [][4]int64{ // start, end, live, goal
+		{4, 4, 2, 4}, {4, 5, 3, 4}, {7, 13, 11, 8}, {20, 26, 20, 23}, {35, 42, 33, 42}, {60, 87, 75, 68}, {135, 160, 104, 151},
+	}
+	tuning := newTuning(Config{Base: cell.Config{GC: cell.DefaultGC}}, nil)
+	for run := range 6 {
+		rec := &cell.Record{Cell: cell.Cell{Config: tuning.Base}}
+		for i, c := range lines[:len(lines)-run%2] {
+			rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: int64(i) * 30e6, MarkNs: 10e6, CPUNs: 10e6,
+				StartBytes: c[0] * mib, EndBytes: c[1] * mib, LiveBytes: c[2] * mib, GoalBytes: c[3] * mib, Procs: 2})
+		}
+		rec.Set(cell.WallTime, 0.27)
+		rec.Set(cell.TotalCPU, 0.3)
+		rec.Set(cell.RSSPeak, 190*mib)
+		tuning.pilots = append(tuning.pilots, mustPilot(t, rec))
+	}
+	if says := tuning.varies(); says != "" {
+		t.Error(says)
+	}
+}
+
 func TestCollectorCalls(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

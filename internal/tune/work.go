@@ -7,27 +7,23 @@ import (
 	"strings"
 )
 
-// sameWork is how many times the least that runs under today's setting allocate the most is,
-// of a program that does the same each time.
+// sameWork is how many times what one run under today's setting allocates at most another
+// allocates at least, of a program that does the same each time.
 const sameWork = 1.5
 
 // varies says that the program does not do the same work each time; "" if it does.
 func (t *tuning) varies() string {
-	var all []float64
+	runs, least, most := 0, math.Inf(1), 0.0
 	for _, p := range t.pilots {
 		if p.GC == t.Base.GC && p.Cycles >= fewCycles {
-			all = append(all, p.allocated)
+			runs, least, most = runs+1, min(least, p.most), max(most, p.least)
 		}
 	}
-	if len(all) < leastRounds {
+	if runs < leastRounds || most < sameWork*least {
 		return ""
 	}
-	least, most := slices.Min(all), slices.Max(all)
-	if most < sameWork*least {
-		return ""
-	}
-	return fmt.Sprintf("the program does not do the same work each time: it allocates %s to %s under %s", bytesText(least),
-		bytesText(most), settingText(t.Base))
+	return fmt.Sprintf("the program does not do the same work each time: under %s it allocates at most %s in one run and "+
+		"at least %s in another", settingText(t.Base), bytesText(least), bytesText(most))
 }
 
 // Response times of a server that is loaded steadily differ between the halves of a load by
@@ -75,7 +71,7 @@ func fixedTime(pilots []Pilot) string {
 			continue
 		}
 		doubt := float64(p.Cycles) * mib / 2
-		least, most = min(least, p.allocated+doubt), max(most, p.allocated-p.rest-doubt)
+		least, most = min(least, p.allocated+doubt), max(most, p.least-doubt)
 		allocated, walls = append(allocated, math.Log(p.allocated)), append(walls, math.Log(p.Wall))
 	}
 	if len(walls) < 3 || most < (1+moreWork)*least {
