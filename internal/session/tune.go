@@ -251,7 +251,7 @@ func (l *TuneLog) Failed(err error) error {
 		err = fmt.Errorf("%w; tune needs a command that ends by itself; for a server give --url or --load", err)
 	case failure != nil && failure.Kind != cell.FailMemory && !l.served:
 		err = fmt.Errorf("%w (it runs with an empty standard input, which sh -c 'COMMAND <FILE' fills; tune needs a command "+
-			"that succeeds each time)", err)
+			"that succeeds each time: for a linter, whose status tells what it found, sh -c 'COMMAND || true')", err)
 	case errors.Is(err, tune.ErrShort):
 		return err
 	}

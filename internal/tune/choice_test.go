@@ -4,7 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -88,6 +90,24 @@ func TestLeavesWhatNeverCollects(t *testing.T) {
 		}
 		if r.Outcome != DefaultGood {
 			t.Errorf("seed %d: %s", seed, r.Headline)
+		}
+	}
+}
+
+// TestNeverCollectsInAShortBudget: one run answers a program that never collects, whatever --budget is.
+func TestNeverCollectsInAShortBudget(t *testing.T) {
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Throughput,
+		Direct: true, Budget: time.Second}
+	for _, cycles := range []int{0, 40} {
+		r, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) {
+			rec := steady(cycles)
+			rec.Cell = cell.Cell{Config: c}
+			rec.Set(cell.WallTime, 2)
+			rec.Set(cell.TotalCPU, 1)
+			return rec, nil
+		})
+		if says := err != nil && strings.Contains(err.Error(), "give --budget 24s"); says != (cycles > 0) || r.Runs != 1 {
+			t.Errorf("%d collections: %v after %d runs: %v", cycles, r.Outcome, r.Runs, err)
 		}
 	}
 }

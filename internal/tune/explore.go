@@ -264,6 +264,11 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 			}
 			e.picks = t.pick(m, e.all)
 		}
+		if len(records) == 1 {
+			if err := t.affords(); err != nil {
+				return e, err
+			}
+		}
 		next, ok := t.next(e, pilots)
 		for ok {
 			rec, err := t.measure(t.with(next), t.block, "looking at "+settingText(t.with(next)))

@@ -187,12 +187,6 @@ func (t *tuning) tune() error {
 	if _, err := t.Objective.cost(first); err != nil {
 		return err
 	}
-	least := 3 + 2*max(t.Pairs, leastRounds)
-	if affordable := int(t.Budget.Seconds() / t.mean()); affordable < least {
-		need := time.Duration(math.Ceil(float64(least)*t.mean())) * time.Second
-		return fmt.Errorf("tune: a run takes %.1f s and a verdict needs %d of them: give --budget %v or more, "+
-			"or a shorter command", t.mean(), least, need)
-	}
 	e, err := t.explore(first)
 	if err != nil || t.answer.Outcome != "" || t.endsByTime() {
 		return err
@@ -206,6 +200,17 @@ func (t *tuning) tune() error {
 	err = t.prove(e)
 	t.endsByTime()
 	return err
+}
+
+// affords is an error where the budget is too small for a verdict.
+func (t *tuning) affords() error {
+	least := 3 + 2*max(t.Pairs, leastRounds)
+	if int(t.Budget.Seconds()/t.mean()) >= least {
+		return nil
+	}
+	need := time.Duration(math.Ceil(float64(least)*t.mean())) * time.Second
+	return fmt.Errorf("tune: a run takes %.1f s and a verdict needs %d of them: give --budget %v or more, "+
+		"or a shorter command", t.mean(), least, need)
 }
 
 // races reports whether no model predicts what is asked for.

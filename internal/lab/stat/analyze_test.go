@@ -192,6 +192,9 @@ func TestFindings(t *testing.T) {
 		}}, []string{"alloc: with gc=disabled:1GiB every cell failed (memory).", "alloc: GOGC=500 cost 5.0x the memory ["}},
 		{"dead baseline", model{configs: gcs, blocks: 8, figures: func(cell.Config) map[string]float64 { return nil }},
 			[]string{"alloc: every cell of the baseline failed (memory): nothing can be compared."}},
+		{"never collected", model{configs: gcs, blocks: 8, noise: 0.01, figures: func(cell.Config) map[string]float64 {
+			return map[string]float64{cell.WallTime: 100, cell.GCCycles: 0}
+		}}, []string{"alloc: no collection was seen under any setting of the collector: "}},
 		{"one configuration", model{configs: gcs[:1], blocks: 8, figures: func(cell.Config) map[string]float64 {
 			return map[string]float64{cell.OpTime: 100}
 		}}, nil},

@@ -70,6 +70,11 @@ func (s study) findings() []finding {
 		}
 		levels[factor] = append(levels[factor], g)
 	}
+	if s.neverCollects() {
+		out = append(out, finding{name + ": no collection was seen under any setting of the collector: the program " +
+			"allocates too little for one, turns its collector off, or keeps its standard error.", true})
+		factors = slices.DeleteFunc(factors, func(factor string) bool { return factor == "gc" })
+	}
 	if len(factors) == 0 {
 		return out
 	}
@@ -94,6 +99,19 @@ func (s study) findings() []finding {
 		}
 	}
 	return out
+}
+
+// neverCollects reports whether the collector never ran, though settings let it.
+func (s study) neverCollects() bool {
+	may := false
+	for _, g := range append([]*Group{s.base}, s.others...) {
+		cycles := g.Series[cell.GCCycles].Values
+		if len(g.Records) > 0 && (len(cycles) == 0 || slices.Max(cycles) > 0) {
+			return false
+		}
+		may = may || len(cycles) > 0 && (g.Config.GC.Percent >= 0 || g.Config.GC.LimitBytes > 0)
+	}
+	return may
 }
 
 // An aspect is a metric as a sentence names it.
