@@ -22,15 +22,19 @@ import (
 // Two goroutines may use the body and the writer concurrently. After h has
 // returned, the body fails with http.ErrBodyReadAfterClose and the writer with
 // an error that wraps ErrEnded, and calls that still wait in them return. The
-// request's context is that of Context.Context. http.ResponseController can
-// flush, hijack and set deadlines. OPTIONS * gets 200 without a call of h.
-func Adapt(h http.Handler) Handler { return adapted{h} }
+// request's context is that of Context.Context; its http.ServerContextKey is an
+// http.Server that only has h. http.ResponseController can flush, hijack and set
+// deadlines. OPTIONS * gets 200 without a call of h.
+func Adapt(h http.Handler) Handler { return adapted{h, &http.Server{Handler: h}} }
 
-type adapted struct{ h http.Handler }
+type adapted struct {
+	h      http.Handler
+	server *http.Server // httputil.ReverseProxy aborts a response only if there is one
+}
 
 func (a adapted) ServeHTTP11(c *Context) {
 	c.MayBlock() // handlers of net/http may block
-	r, err := c.httpRequest()
+	r, err := c.httpRequest(a.server)
 	if err != nil {
 		c.Error(400, "the request target is not a URL") // nothing was sent yet
 		return
@@ -67,7 +71,7 @@ func (b *bridge) c() *Context {
 }
 
 // httpRequest builds the request as net/http's server would.
-func (c *Context) httpRequest() (*http.Request, error) {
+func (c *Context) httpRequest(server *http.Server) (*http.Request, error) {
 	h := &c.r.head
 	r := &http.Request{
 		Method: c.Method().String(), RequestURI: c.Target().String(), Host: c.Host().String(),
@@ -108,16 +112,17 @@ func (c *Context) httpRequest() (*http.Request, error) {
 	if h.length != 0 {
 		r.Body = &adaptedBody{bridge: c.bridge(), request: r}
 	}
-	return r.WithContext(c.describe(r)), nil
+	return r.WithContext(c.describe(r, server)), nil
 }
 
 // describe fills in the connection's part of r and returns the context.
-func (c *Context) describe(r *http.Request) context.Context {
+func (c *Context) describe(r *http.Request, server *http.Server) context.Context {
 	x := c.must(c.enter(), "Adapt")
 	defer x.exit()
 	ctx := context.Context(x.context(c, context.Background()))
 	if addr := x.remoteAddr(); addr != nil {
 		r.RemoteAddr = addr.String()
+		ctx = context.WithValue(ctx, http.ServerContextKey, server)
 		ctx = context.WithValue(ctx, http.LocalAddrContextKey, x.conn.nc.LocalAddr())
 		if t, ok := x.conn.nc.(*tls.Conn); ok {
 			state := t.ConnectionState()
