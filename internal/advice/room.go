@@ -169,6 +169,11 @@ func (m *mender) begin(n int64) bool {
 	if made := m.growth.Begin; made != nil {
 		return m.larger(made.Pos(), ", 0", fmt.Sprint(", ", n))
 	}
+	return m.fill(fmt.Sprintf("make(%s, 0, %d)", named(m.p.Pkg, m.s.Value.Type()), n))
+}
+
+// fill gives a slice of no capacity an empty one just before the first element is appended to it.
+func (m *mender) fill(empty string) bool {
 	call, assign, list := m.s.Node.(*ast.CallExpr), m.assigns(), m.s.Value.Type()
 	if assign == nil || len(call.Args) < 2 || !plain(m.p.Info, assign.Lhs[0]) ||
 		!nameable(m.p.Source, list, assign.Pos()) {
@@ -188,8 +193,8 @@ func (m *mender) begin(n int64) bool {
 			when = " && len(" + m.text(call.Args[1]) + ") > 0"
 		}
 	}
-	m.put(assign.Pos(), assign.Pos(), fmt.Sprintf("if cap(%[1]s) == 0%[2]s {\n%[1]s = make(%[3]s, 0, %[4]d)\n}\n",
-		m.text(call.Args[0]), when, named(m.p.Pkg, list), n))
+	m.put(assign.Pos(), assign.Pos(), fmt.Sprintf("if cap(%[1]s) == 0%[2]s {\n%[1]s = %[3]s\n}\n",
+		m.text(call.Args[0]), when, empty))
 	return true
 }
 

@@ -44,11 +44,19 @@ var kept []int
 
 func Scratch(in []int) (n int) {
 	for range in[:99] {
-		bits := make([]uint64, len(in)/2+1)
-		bits[len(in)/2] += uint64(in[99])
-		n += int(bits[len(in)/2])
+		bits := make([]uint64, 2*len(in)+1)
+		bits[2*len(in)] += uint64(in[99])
+		n += int(bits[2*len(in)])
 	}
 	return n
+}
+
+func Framed(in []int) (n int) {
+	bits := make([]uint64, len(in)/2+1)
+	for range in[:99] {
+		bits[len(in)/2] += uint64(in[99])
+	}
+	return int(bits[len(in)/2])
 }
 
 type reader interface{ Read(b []byte) (int, error) }
@@ -192,6 +200,9 @@ func TestScratch(t *testing.T) {
 	if n := Scratch(in[:100]); n != 99*99 {
 		t.Error(n)
 	}
+	if n := Framed(in[:100]); n != 99*99 {
+		t.Error(n)
+	}
 	if n := Argument(zeros{}, [][]int{in, nil, in[:2], in}); n != 8 {
 		t.Error(n)
 	}
@@ -200,6 +211,12 @@ func TestScratch(t *testing.T) {
 func BenchmarkScratch(b *testing.B) {
 	for b.Loop() {
 		sum = Scratch(in[:100])
+	}
+}
+
+func BenchmarkFramed(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		sum = Framed(in[:100])
 	}
 }
 
@@ -298,6 +315,7 @@ func TestRemediesAreTried(t *testing.T) {
 	proposed := map[string]string{"Begun": "begin few with room for 32",
 		"Joined":   "begin l.text with room for 32: make([]byte, 0, 32)",
 		"Together": "make them one object: var shared struct{ sum int; last [2]int }",
+		"Framed":   "begin in an array of the function, [52]uint64: only what is longer is on the heap",
 		"Scratch":  "make the slice once, before the loop", "Argument": "make the slice once, before the loop",
 		"Sized": "make it with its size before the loop: make(map[int]int, len(in))"}
 	tried := maps.Clone(proposed)

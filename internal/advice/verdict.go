@@ -98,7 +98,7 @@ func (k *subject) appended() {
 // proposals are the changes of which only a trial tells whether they save: what proposes them where the code has
 // what they rest on.
 var proposals = []func(*subject){
-	func(k *subject) { k.room(false) }, func(k *subject) { k.room(true) }, (*subject).together,
+	(*subject).framed, func(k *subject) { k.room(false) }, func(k *subject) { k.room(true) }, (*subject).together,
 	(*subject).scratch, (*subject).mapped,
 }
 
