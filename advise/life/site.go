@@ -23,7 +23,7 @@ const (
 	Map                     // make or a literal of a map
 	MapGrow                 // an assignment to a map
 	Concat                  // strings joined by +
-	Convert                 // string to bytes or runes, or back: a copy
+	Convert                 // string to bytes or runes, or back: a copy; or a rune to a string
 	Box                     // a value put into an interface
 	Closure                 // a function literal with what it captures
 	MethodValue             // x.Method without a call
@@ -371,11 +371,13 @@ func boxes(t types.Type) bool {
 	return true
 }
 
-// copies reports whether a conversion copies text.
+// copies reports whether a conversion makes or copies text.
 func copies(c *ssa.Convert) bool {
 	_, from := c.X.Type().Underlying().(*types.Slice)
 	_, to := c.Type().Underlying().(*types.Slice)
-	return from && IsString(c.Type()) || to && IsString(c.X.Type())
+	rune, char := c.X.Type().Underlying().(*types.Basic)
+	char = char && rune.Info()&types.IsInteger != 0
+	return (from || char) && IsString(c.Type()) || to && IsString(c.X.Type())
 }
 
 // joined reports whether a concatenation is an operand of another one, which

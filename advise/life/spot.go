@@ -25,12 +25,8 @@ func (p *Package) Spot(s *Site) token.Pos {
 		}
 	}
 	if grows, ok := s.Instr.(*ssa.MapUpdate); ok {
-		const small = 8 // entries that may be on the stack, if there is no room for more
 		made, ok := grows.Map.(*ssa.MakeMap)
-		if !ok {
-			return token.NoPos
-		}
-		if n, fixed := made.Reserve.(*ssa.Const); made.Reserve != nil && !(fixed && n.Int64() <= small) {
+		if !ok || Roomy(made) {
 			return token.NoPos
 		}
 		return made.Pos()
@@ -39,6 +35,13 @@ func (p *Package) Spot(s *Site) token.Pos {
 		return s.Instr.Pos()
 	}
 	return spot(s.Node)
+}
+
+// Roomy reports whether a map may be made with room for so many entries that the runtime makes it, wherever the map is.
+func Roomy(made *ssa.MakeMap) bool {
+	const small = 8 // entries that may be on the stack
+	n, fixed := made.Reserve.(*ssa.Const)
+	return made.Reserve != nil && !(fixed && n.Int64() <= small)
 }
 
 func spot(n ast.Node) token.Pos {

@@ -80,6 +80,7 @@ type Explained struct {
 	object  int64   // bytes of each; 0 where the code does not tell
 	seen    float64 // the part whose lifetime was measured
 	inlined bool    // somewhere, Function is: the compiler decides again where it is inlined to
+	roomy   bool    // a map whose size the runtime makes room for, wherever the map is
 	cause   *cause
 	spots   []spot         // where the compiler has the expression, or those of which one is
 	begins  token.Position // the function that a file declares around it

@@ -325,6 +325,9 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		if c.callee == "" && (s.Kind != life.MapGrow || k.firstGroup()) {
 			e.locate(p, s)
 		}
+		if made, ok := s.Instr.(*ssa.MakeMap); ok {
+			e.roomy = life.Roomy(made)
+		}
 		k.growth = p.Growth(s)
 	}
 	e.Open = k.life.kind == unproved

@@ -135,6 +135,12 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 			size := way{e.What + " " + unsized, place{absolute(x.base, e.File), e.Line}}
 			all = append(slices.DeleteFunc(all, func(w way) bool { return strings.HasSuffix(w.text, unsized) }), size)
 		}
+		if e.roomy {
+			if into != "" { // whose map may be on the stack
+				all = nil
+			}
+			all = append(all, way{e.What + " (the room asked for)", place{absolute(x.base, e.File), e.Line}})
+		}
 		switch {
 		case len(all) > 0:
 			x.flow(e, all, proven)

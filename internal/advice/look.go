@@ -66,7 +66,7 @@ func (k *subject) grown() string {
 	return ""
 }
 
-// firstGroup reports whether most of it has the size of what a map makes for its first eight entries,
+// firstGroup reports whether nine tenths of it have the size of what a map makes for its first eight entries,
 // whatever its size hint.
 func (k *subject) firstGroup() bool {
 	const entries, control = 8, 8
@@ -75,7 +75,7 @@ func (k *subject) firstGroup() bool {
 		return false
 	}
 	first := k.t.sizes[class(control+entries*(k.p.Sizes.Sizeof(m.Key())+k.p.Sizes.Sizeof(m.Elem())))]
-	return first != nil && first.Bytes > k.t.Bytes/2
+	return first != nil && first.Bytes > k.t.Bytes/10*9
 }
 
 // purpose says what takes the memory, where the expression itself tells.
