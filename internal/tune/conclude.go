@@ -15,7 +15,8 @@ func (t *tuning) conclude() {
 	a := t.answer
 	a.Measured = measuredOf(t.pilots)
 	if t.timed {
-		t.refuseTimed(fixedTime(t.pilots))
+		t.refuseTimed()
+		a.Headline = a.Sentence()
 		return
 	}
 	if m, err := NewModel(t.pilots); err == nil {
@@ -45,6 +46,9 @@ func (t *tuning) conclude() {
 	}
 	if why := t.varies(); why != "" && !t.Objective.rises(isServed(t.Base)) {
 		a.Doubts = slices.Insert(a.Doubts, 0, why)
+	}
+	if len(t.overload) > 0 {
+		a.Doubts = slices.Insert(a.Doubts, 0, t.overload[0])
 	}
 	if why := t.drifts(); why != "" {
 		a.Doubts = slices.Insert(a.Doubts, 0, why)

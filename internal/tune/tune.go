@@ -208,9 +208,13 @@ func (t *tuning) affords() error {
 	if int(t.Budget.Seconds()/t.mean()) >= least {
 		return nil
 	}
-	need := time.Duration(math.Ceil(float64(least)*t.mean())) * time.Second
 	return fmt.Errorf("tune: a run takes %.1f s and a verdict needs %d of them: give --budget %v or more, "+
-		"or a shorter command", t.mean(), least, need)
+		"or a shorter command", t.mean(), least, t.lasting(least))
+}
+
+// lasting is the budget that so many runs take.
+func (t *tuning) lasting(runs int) time.Duration {
+	return time.Duration(math.Ceil(float64(runs)*t.mean())) * time.Second
 }
 
 // races reports whether no model predicts what is asked for.
@@ -218,13 +222,14 @@ func (t *tuning) races() bool { return !t.Objective.modelled(isServed(t.Base)) |
 
 // raced measures an objective that no model predicts in rounds.
 func (t *tuning) raced(e explored) ([]pick, error) {
-	left := int((t.Budget.Seconds()-t.spent)/t.mean()) - 2*max(t.Pairs, leastRounds)
+	proof := 2 * max(t.Pairs, leastRounds)
+	left := int((t.Budget.Seconds()-t.spent)/t.mean()) - proof
 	if left < 2*raceRounds {
-		t.answer.Outcome, t.answer.Reason = Inconclusive, "no model predicts this objective, and the budget leaves too few "+
-			"runs to race settings: give a larger --budget"
+		t.answer.Outcome, t.answer.Reason = Inconclusive, fmt.Sprintf("no model predicts this objective, and the budget "+
+			"leaves too few runs to race settings: give --budget %v or more", t.lasting(t.answer.Runs+2*raceRounds+proof))
 		return nil, nil
 	}
-	t.planned = t.answer.Runs + min(left, raceRuns) + 2*max(t.Pairs, leastRounds)
+	t.planned = t.answer.Runs + min(left, raceRuns) + proof
 	best, p, err := t.race(e, min(left, raceRuns))
 	if err != nil || t.answer.Outcome != "" || best.GC == t.Base.GC {
 		return nil, err
@@ -283,19 +288,20 @@ const overheadSeconds = 0.15
 
 type tuning struct {
 	Config
-	run     Runner
-	answer  *Answer
-	block   int
-	spent   float64 // seconds of the budget
-	planned int     // runs, at most
-	pilots  []Pilot // of all runs that the model may learn from
-	noises  []cell.Noise
-	again   []string  // why runs failed that were repeated
-	exceeds string    // a setting whose limit is not in force
-	failed  []cell.GC // settings under which the program does not run
-	figures []string  // that the program prints
-	drift   moments   // of response times within a run, logarithms
-	timed   bool      // runs end after a time, not when their work is done
+	run      Runner
+	answer   *Answer
+	block    int
+	spent    float64 // seconds of the budget
+	planned  int     // runs, at most
+	pilots   []Pilot // of all runs that the model may learn from
+	noises   []cell.Noise
+	again    []string  // why runs failed that were repeated
+	exceeds  string    // a setting whose limit is not in force
+	failed   []cell.GC // settings under which the program does not run
+	figures  []string  // that the program prints
+	drift    moments   // of response times within a run, logarithms
+	overload []string  // what runs said whose server did not keep up with the load
+	timed    bool      // runs end after a time, not when their work is done
 }
 
 // mean is how long a run takes, in seconds, with its overhead.
@@ -329,7 +335,10 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 			panicLine(rec.Stderr))
 	}
 	t.noises = append(t.noises, rec.Noise)
-	if drift := rec.Metrics[cell.LoadDrift]; drift > 0 {
+	overloaded := slices.IndexFunc(rec.Warnings, func(w cell.Warning) bool { return w.Code == "overload" })
+	if drift := rec.Metrics[cell.LoadDrift]; overloaded >= 0 {
+		t.overload = append(t.overload, rec.Warnings[overloaded].Text)
+	} else if drift > 0 {
 		t.drift.add(math.Log(drift))
 	}
 	if exceeds(rec) && slices.Contains(t.Calls, setLimit) {

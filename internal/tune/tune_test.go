@@ -459,6 +459,32 @@ func TestColdServersAreSaid(t *testing.T) {
 	}
 }
 
+// TestOverloadedServers: CPU time says nothing of a server that does not keep up with the rate, nor does that
+// its response times rise make it cold. One run of them does no harm.
+func TestOverloadedServers(t *testing.T) {
+	for every, want := range map[int]string{1: "793 of 900 requests were late; give a lower --rate", 8: "set GOGC="} {
+		rng := rand.New(rand.NewPCG(5, 5))
+		p := program(0.3)
+		c := Config{Base: cell.Config{Workload: "serve", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
+			Seed: 1}
+		runs := 0
+		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+			rec := p.record(c, 0.03, rng)
+			if runs++; runs%every == 0 {
+				rec.Set(cell.LoadDrift, 4)
+				rec.Warn("overload", "793 of 900 requests were late")
+			}
+			return rec, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(r.Headline, want) || strings.Contains(strings.Join(r.Doubts, "; "), "not warm") {
+			t.Errorf("every %d. run is overloaded: %s; %q", every, r.Headline, r.Doubts)
+		}
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	better, none, worse := stat.Comparison{Verdict: stat.Better}, stat.Comparison{Verdict: stat.NoDifference},
 		stat.Comparison{Verdict: stat.Worse}

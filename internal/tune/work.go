@@ -38,13 +38,13 @@ func (t *tuning) drifts() string {
 	if d.n < leastRounds || far < unsteady || far < surely*d.deviation()/math.Sqrt(d.n-1) {
 		return ""
 	}
-	fell := "fell"
+	fell := "is not warm when its load is measured: response times fell"
 	if d.mean() > 0 {
-		fell = "rose"
+		fell = "is not warm, or hardly keeps up, when its load is measured: response times rose"
 	}
-	return fmt.Sprintf("the server is not warm when its load is measured: response times %s by %.0f %% from the first "+
-		"half of the load to the second, over %.0f runs; memory and CPU time are of that state, too: --warmup TIME loads it "+
-		"for longer before", fell, 100*math.Abs(math.Expm1(d.mean())), d.n)
+	return fmt.Sprintf("the server %s by %.0f %% from the first half of the load to the second, over %.0f runs; memory "+
+		"and CPU time are of that state, too: --warmup TIME loads it for longer before", fell,
+		100*math.Abs(math.Expm1(d.mean())), d.n)
 }
 
 // Runs are of a fixed time where some allocate moreWork more than others for sure, and those
@@ -105,14 +105,18 @@ func regress(x, y []float64) (slope, deviation float64) {
 // endsByTime reports whether the objective says nothing because runs are of a fixed time. What
 // the load on a server prints, or its rate, is measured as it is.
 func (t *tuning) endsByTime() bool {
-	t.timed = !t.races() && fixedTime(t.pilots) != ""
+	t.timed = !t.races() && (2*len(t.overload) > t.answer.Runs || fixedTime(t.pilots) != "")
 	return t.timed
 }
 
 // refuseTimed concludes so.
-func (t *tuning) refuseTimed(why string) {
+func (t *tuning) refuseTimed() {
 	a := t.answer
 	a.Outcome, a.Setting, a.Choices, a.Gains = Inconclusive, t.Base, nil, nil
+	if len(t.overload) > 0 {
+		a.Reason = t.overload[0] + "; give a lower --rate, or --objective throughput to tune for what it gets done"
+		return
+	}
 	figures := "print a figure of it, such as {\"done\": 123} at the end, or do a fixed amount"
 	if len(t.figures) > 0 {
 		figures = "--objective max:" + t.figures[0]
@@ -123,6 +127,5 @@ func (t *tuning) refuseTimed(why string) {
 			figures += " (it also prints " + strings.Join(more[:min(len(more), 4)], ", ") + ")"
 		}
 	}
-	a.Reason = why + "; tune for what it gets done: " + figures
-	a.Headline = a.Sentence()
+	a.Reason = fixedTime(t.pilots) + "; tune for what it gets done: " + figures
 }
