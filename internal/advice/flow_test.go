@@ -478,3 +478,47 @@ func TestBoxesFitSharedBlocks(t *testing.T) {
 		t.Errorf("%v: want the boxed integer", made)
 	}
 }
+
+// TestRoomOfMaps: the runtime makes what a map is asked to have room for, wherever the map is.
+func TestRoomOfMaps(t *testing.T) {
+	x, p := explainerOf(t, `package m
+
+func asked(in []int) map[int]int {
+	return make(map[int]int, len(in))
+}
+
+func few(in []int) map[int]int {
+	return make(map[int]int, 8)
+}
+`)
+	x.Dir = x.base
+	for name, want := range map[string]string{
+		"asked": "return make(map[int]int, len(in)) (return), line 4; make(map[int]int, len(in)) (the room asked for), line 4",
+		"few":   "return make(map[int]int, 8) (return), line 8",
+	} {
+		made := matching(p.Sites(), func(s *life.Site) bool { return s.Func.Name() == name })
+		at := place{p.Fset.Position(made[0].Pos()).Filename, made[0].From}
+		c := &cause{at: at, function: "m." + name, chains: map[string]*chain{}}
+		sites := []Explained{*x.part(c, p, made[0], &site{Totals: Totals{Bytes: 9000, Objects: 10}})}
+		sites[0].cause = c
+		x.flows(t.Context(), sites)
+		if got, _, _ := strings.Cut(sites[0].Flow, "; there"); got != want && got != want+"; each by itself" {
+			t.Errorf("%s: %q, want %q", name, sites[0].Flow, want)
+		}
+		c.chains[""] = &chain{made: true, beyond: "example.org/m.BenchmarkRoom", site: site{Totals: Totals{Bytes: 100}}}
+		sites[0].inlined = true
+		x.flows(t.Context(), sites)
+		if strings.Contains(sites[0].Flow, "return") != (name == "few") {
+			t.Errorf("%s, inlined into a benchmark: %q", name, sites[0].Flow)
+		}
+	}
+}
+
+// TestRunesBecomeStrings: a string that is made of a rune is allocated.
+func TestRunesBecomeStrings(t *testing.T) {
+	_, p := explainerOf(t, "package m\n\nvar kept string\n\nfunc f(r rune) {\n\tkept = string(r)\n}\n")
+	at := place{p.Fset.Position(p.Files[0].Package).Filename, 6}
+	if made := choose(p, at, "", 16); len(made) != 1 || made[0].Kind != life.Convert {
+		t.Errorf("%v: want the conversion", made)
+	}
+}
