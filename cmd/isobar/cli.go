@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -123,7 +124,12 @@ and memory strategies relieve it.
 	}
 	root.SetIn(a.In)
 	root.SetErr(a.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if strings.Contains(c.Use, "-- COMMAND") {
+			err = fmt.Errorf("%w (flags of COMMAND go after --)", err)
+		}
+		return usage(err)
+	})
 	root.PersistentFlags().StringVar(&a.Store, "store", "",
 		"the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
 	root.AddCommand(a.adviseCommand(), a.claimsCommand(), a.labCommand(), a.tuneCommand(), a.watchCommand(),

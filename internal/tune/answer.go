@@ -230,7 +230,7 @@ func (r *Answer) Lines() []string {
 	if line := r.podLine(); line != "" {
 		out = append(out, strings.ToUpper(line[:1])+line[1:])
 	}
-	return out
+	return append(out, r.Others...)
 }
 
 // proof is how sure a choice is, in a word or with the reason why not.
@@ -267,6 +267,9 @@ func (r *Answer) Write(w io.Writer) error {
 	}
 	r.writeChoices(&b)
 	r.writePods(&b)
+	for _, other := range r.Others {
+		fmt.Fprintf(&b, "also      %s\n", other)
+	}
 	if r.Outcome == Recommended {
 		fmt.Fprintf(&b, "apply     %s COMMAND\n", r.toSet())
 	}

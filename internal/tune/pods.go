@@ -186,8 +186,11 @@ func (r *Answer) podLine() string {
 	objective, largest := nameOf(r.Objective.costName(isServed(r.Base))), podName(r.Pods[len(r.Pods)-1].Setting.Pod)
 	p := r.SmallestPod()
 	if p == nil {
-		return fmt.Sprintf("no pod keeps %s within %.0f %% of today's in %s", objective,
-			100*podTolerance, largest)
+		keeps := "keeps"
+		if slices.ContainsFunc(r.Pods, func(p PodTrial) bool { return p.Outcome == PodUnsure }) {
+			keeps = "surely keeps"
+		}
+		return fmt.Sprintf("no pod %s %s within %.0f %% of today's in %s", keeps, objective, 100*podTolerance, largest)
 	}
 	return fmt.Sprintf("a pod of %s with %s keeps %s: %s of today's in %s, %d rounds", podName(p.Setting.Pod),
 		settingText(p.Setting), objective, ratioText(p.Cost, 1+podTolerance), largest, p.Rounds)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // axes tries further values of GOMAXPROCS and further builds with the best setting, in
@@ -50,6 +51,11 @@ func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 			return best, err
 		}
 		c := stat.Compare(base, arm, costMetric, 1)
+		if c.Pairs > 0 {
+			t.answer.Others = append(t.answer.Others, fmt.Sprintf("%s%s: %s the %s of %s, %s", settingText(arms[i]),
+				variantText(names[i]), ratioText(RatioOf(c)), nameOf(t.Objective.costName(isServed(t.Base))), settingText(best),
+				text.Plural(c.Pairs, "round")))
+		}
 		if c.Pairs == rounds && c.Ratio < least && c.Hi < 1 {
 			winner, least = i, c.Ratio
 		}

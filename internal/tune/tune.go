@@ -118,6 +118,7 @@ type Answer struct {
 	Frontier   []Prediction `json:"frontier,omitempty"`
 	Rows       []Row        `json:"rows,omitempty"`        // by GOMAXPROCS, the default first
 	Pods       []PodTrial   `json:"pods,omitempty"`        // the smallest first
+	Others     []string     `json:"others,omitempty"`      // what other GOMAXPROCS and builds did
 	CliffBytes int64        `json:"cliff_bytes,omitempty"` // least GOMEMLIMIT that works
 	Doubts     []string     `json:"doubts,omitempty"`
 	Runs       int          `json:"runs"`

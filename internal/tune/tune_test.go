@@ -323,6 +323,10 @@ func TestTuneExpectsRows(t *testing.T) {
 			t.Errorf("row %d expects %d settings", i, len(row.Settings))
 		}
 	}
+	// The answer says what came of each.
+	if len(r.Others) != 2 || !strings.Contains(r.Others[0], "GOMAXPROCS=1: 2.0") || !strings.Contains(r.Others[1], "GOMAXPROCS=4: ") {
+		t.Errorf("others: %q", r.Others)
+	}
 	measured := ones[0]
 	for i, expected := range r.Rows[1].Settings {
 		wall := r.Rows[0].Settings[i].Wall.Mid
