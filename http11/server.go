@@ -221,6 +221,7 @@ func (s *Server) check() error {
 // Serve accepts connections from l until Shutdown or Close, and closes l. It
 // may be called for several listeners. The error is never nil.
 func (s *Server) Serve(l net.Listener) error {
+	l = &onceListener{Listener: l}
 	defer l.Close()
 	if err := s.configure(); err != nil {
 		return err
@@ -263,6 +264,18 @@ func (s *Server) Serve(l net.Listener) error {
 			return ErrServerClosed
 		}
 	}
+}
+
+// A onceListener closes a listener once. Unlike that, it can be compared.
+type onceListener struct {
+	net.Listener
+	once sync.Once
+	err  error
+}
+
+func (l *onceListener) Close() error {
+	l.once.Do(func() { l.err = l.Listener.Close() })
+	return l.err
 }
 
 func (s *Server) addListener(l net.Listener) error {

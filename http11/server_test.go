@@ -265,3 +265,31 @@ func TestPipelining(t *testing.T) {
 		}
 	})
 }
+
+// countingListener counts how often it is closed, and cannot be compared.
+type countingListener struct {
+	net.Listener
+	closed *int
+	_      []int
+}
+
+func (l countingListener) Close() error {
+	*l.closed++
+	return l.Listener.Close()
+}
+
+func TestListenersAreClosedOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := 0
+	t.Run("serve", func(t *testing.T) {
+		serveOn(t, &Server{Handler: HandlerFunc(func(*Context) {})}, countingListener{Listener: l, closed: &closed})
+		_, r := dial(t, l.Addr().String(), "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		answer(t, r)
+	})
+	if closed != 1 {
+		t.Errorf("closed %d times", closed)
+	}
+}
