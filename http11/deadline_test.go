@@ -111,7 +111,7 @@ func TestSetReadDeadline(t *testing.T) {
 				}
 				got, err := io.ReadAll(c.body)
 				<-in
-				if string(got) != "12345" || err == nil {
+				if string(got) != "12345" || !timedOut(err) {
 					t.Errorf("%s: %q, %v", c.name, got, err)
 				}
 			}, func(t *testing.T, name string, ask func(string) net.Conn) {
@@ -187,6 +187,25 @@ func TestSetWriteDeadline(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A handler's deadline ends a stream also while the client takes all of it.
+func TestSetWriteDeadlineStream(t *testing.T) {
+	failed := make(chan error, 1)
+	controlled(t, 0, time.Hour, func(c control) {
+		c.write([]byte("some"))
+		err := errors.Join(c.flush(), c.writeBy(time.Now()))
+		if err != nil {
+			t.Error(err)
+		}
+		c.write([]byte("more"))
+		failed <- c.flush()
+	}, func(t *testing.T, name string, ask func(string) net.Conn) {
+		all, _ := io.ReadAll(ask("GET / HTTP/1.1\r\nHost: h\r\n\r\n")) // over TLS, it is cut off
+		if err := <-failed; !timedOut(err) || bytes.Contains(all, []byte("more")) {
+			t.Errorf("%s: Flush returned %v, want a time-out; the client has %q", name, err, all)
+		}
+	})
 }
 
 // A handler's settings end with its request.

@@ -1,6 +1,9 @@
 package http11
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+)
 
 // A head is the parsed head of one request. Its spans refer to the parsed
 // buffer. It is reused for the next request.
@@ -141,6 +144,14 @@ type protocolError struct {
 func (e *protocolError) Error() string {
 	return fmt.Sprintf("http11: read request: %s (RFC %s); answer %d and close the connection", e.Reason, e.Section,
 		e.Status)
+}
+
+// Unwrap makes what was late a time-out.
+func (e *protocolError) Unwrap() error {
+	if e.Status == 408 {
+		return os.ErrDeadlineExceeded
+	}
+	return nil
 }
 
 func malformed(section, reason string) *protocolError {

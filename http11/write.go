@@ -30,6 +30,9 @@ func (c *conn) write(p []byte) error {
 	if c.raw == nil {
 		return c.writeConn(p)
 	}
+	if by := c.cx.writeBy.at; by > 0 && c.srv.clock.now(0) >= by { // it may not have to wait
+		return c.wrote(os.ErrDeadlineExceeded)
+	}
 	c.rest, c.writeErrno = p, 0
 	err := c.raw.Write(c.tryWrite)
 	for err != nil && errors.Is(err, os.ErrDeadlineExceeded) && c.stillServed() && c.progressed() {
