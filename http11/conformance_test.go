@@ -404,6 +404,8 @@ var conformanceConnections = []conformanceCase{
 	{name: "keep-alive in HTTP/1.0", section: "9.3", input: "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", status: 200},
 	{name: "Keep-Alive, close in HTTP/1.0", section: "9.3", input: "GET / HTTP/1.0\r\nConnection: Keep-Alive, close\r\n\r\n", status: 200, closes: true},
 	{name: "expectation unknown", section: "9110 10.1.1", input: post + "Expect: 200-ok\r\nContent-Length: 1\r\n\r\na", status: 417, closes: true},
+	{name: "expectations alike", section: "9110 10.1.1", input: get + "Expect: 100-continue, 100-Continue,\r\n\r\n", status: 200},
+	{name: "expectations, one unknown", section: "9110 10.1.1", input: post + "Expect: 100-continue, 200-ok\r\nContent-Length: 1\r\n\r\na", status: 417, closes: true},
 	{name: "no expectation", section: "9110 10.1.1", input: get + "Expect:\r\n\r\n", status: 200},
 	{name: "expectation in HTTP/1.0", section: "9110 10.1.1", input: "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\na", status: 200, closes: true},
 }

@@ -25,13 +25,17 @@ func (h *head) framing(buf []byte, f *field) error {
 	case idConnection:
 		return h.connection(value)
 	case idExpect:
-		if len(value) == 0 { // a list without expectations
-			return nil
+		for more := true; more; {
+			var expectation []byte
+			expectation, value, more = nextElement(value)
+			switch {
+			case len(expectation) == 0:
+			case h.minor > 0 && !equalFold(expectation, "100-continue"):
+				return errExpect
+			default:
+				h.expect = true
+			}
 		}
-		if h.minor > 0 && !equalFold(value, "100-continue") {
-			return errExpect
-		}
-		h.expect = true
 	case idTrailer:
 		return announced(value)
 	}
