@@ -25,6 +25,11 @@ import (
 // request's context is that of Context.Context; its http.ServerContextKey is an
 // http.Server that only has h. http.ResponseController can flush, hijack and set
 // deadlines. OPTIONS * gets 200 without a call of h.
+//
+// Unlike net/http, the server answers HTTP/1.0 as HTTP/1.1, sends 500 after a
+// panic if nothing was sent, ends the connection after a 2xx to CONNECT, which
+// Hijack turns into a tunnel, and decides about Transfer-Encoding. Hijack fails
+// once a part of the response was sent.
 func Adapt(h http.Handler) Handler { return adapted{h, &http.Server{Handler: h}} }
 
 type adapted struct {
@@ -43,6 +48,11 @@ func (a adapted) ServeHTTP11(c *Context) {
 		return
 	}
 	w := &adaptedWriter{bridge: c.bridge(), header: http.Header{}}
+	defer func() {
+		if r.MultipartForm != nil {
+			r.MultipartForm.RemoveAll() // on an error, files are left behind as with net/http
+		}
+	}()
 	a.h.ServeHTTP(w, r)
 	w.finish()
 }

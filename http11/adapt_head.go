@@ -1,6 +1,7 @@
 package http11
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/textproto"
@@ -11,6 +12,9 @@ import (
 // writeHeader saves the head as set so far.
 func (w *adaptedWriter) writeHeader(status int) {
 	if w.status == 0 {
+		if status < 100 || status > 999 {
+			panic(fmt.Sprintf("http11: WriteHeader: %d is not a status; use 100 to 999", status))
+		}
 		w.status, w.frozen = status, w.header.Clone()
 	}
 }
@@ -23,7 +27,7 @@ func (w *adaptedWriter) inform(status int) {
 	var fields []string
 	for _, name := range slices.Sorted(maps.Keys(w.header)) {
 		for _, value := range w.header[name] {
-			if token(name) {
+			if id := knownID(name); token(name) && id != idContentLength && id != idTransferEncoding {
 				fields = append(fields, name, strings.TrimSpace(cleanValue.Replace(value)))
 			}
 		}
@@ -39,10 +43,13 @@ func (w *adaptedWriter) writeHead() {
 	w.wrote = true
 	w.writeHeader(200)
 	c := w.c()
-	c.SetStatus(w.status)
 	_, typed := w.frozen["Content-Type"]
-	_, encoded := w.frozen["Content-Encoding"]
-	c.change(func(x *exchange) { x.untyped, x.unsized = !typed && !encoded, x.head })
+	encoded := w.frozen.Get("Content-Encoding") != ""
+	c.change(func(x *exchange) {
+		x.replaceStatus(w.status) // ErrHeadWritten: a middleware wrote content
+		x.close = x.close || w.status == http.StatusSwitchingProtocols
+		x.untyped, x.unsized = !typed && !encoded, x.head
+	})
 	for _, value := range w.frozen["Trailer"] {
 		for key := range strings.SplitSeq(value, ",") {
 			w.announce = append(w.announce, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(key)))

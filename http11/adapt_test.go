@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"io"
 	"log"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"regexp"
 	"testing"
 )
 
 // adapt serves h through Adapt.
 func adapt(t *testing.T, h http.HandlerFunc) string {
-	return serve(t, &Server{Handler: Adapt(h), OnPanic: func(_ Request, v any, _ []byte) { t.Errorf("panic: %v", v) }})
+	return serve(t, &Server{Handler: Adapt(h), MaxBodyBytes: 1 << 30, OnPanic: func(_ Request, v any, _ []byte) { t.Errorf("panic: %v", v) }})
 }
 
 // A response whose backend breaks off must not look complete to the client:
@@ -67,4 +70,109 @@ func TestAdaptWriteAfterFailedFlush(t *testing.T) {
 			t.Error("no write failed after the client had gone")
 		}
 	})
+}
+
+// The files of a multipart form end with the request.
+func TestAdaptFormFiles(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	eachEngine(t, func(t *testing.T) {
+		addr := adapt(t, func(w http.ResponseWriter, r *http.Request) {
+			if err := r.ParseMultipartForm(0); err != nil {
+				t.Error(err)
+				return
+			}
+			file, err := r.MultipartForm.File["f"][0].Open()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer file.Close()
+			io.WriteString(w, file.(*os.File).Name())
+		})
+		var form bytes.Buffer
+		fields := multipart.NewWriter(&form)
+		field, err := fields.CreateFormFile("f", "f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		field.Write(make([]byte, 11<<20)) // more than ParseMultipartForm always keeps in memory
+		fields.Close()
+		resp, err := http.Post("http://"+addr, fields.FormDataContentType(), &form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		name, err := io.ReadAll(resp.Body)
+		if err != nil || len(name) == 0 {
+			t.Fatalf("the handler used %q, %v", name, err)
+		}
+		waitFor(t, "the file to be removed", func() bool {
+			_, err := os.Stat(string(name))
+			return os.IsNotExist(err)
+		})
+	})
+}
+
+// What handlers of net/http may do with the head.
+func TestAdaptHeads(t *testing.T) {
+	const date = "Date: then\r\n"
+	for _, c := range []struct {
+		name, want string
+		handler    http.HandlerFunc
+	}{
+		{"101 without Hijack",
+			"HTTP/1.1 101 Switching Protocols\r\n" + date + "Connection: Upgrade\r\nUpgrade: x\r\nConnection: close\r\n\r\n",
+			func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Connection", "Upgrade")
+				w.Header().Set("Upgrade", "x")
+				w.WriteHeader(101)
+				if _, err := w.Write([]byte("content")); err != http.ErrBodyNotAllowed {
+					t.Errorf("Write returned %v", err)
+				}
+			}},
+		{"103 announces no content",
+			"HTTP/1.1 103 Early Hints\r\nLink: l\r\n\r\n" +
+				"HTTP/1.1 200 OK\r\n" + date + "Content-Type: a/b\r\nLink: l\r\nConnection: close\r\nContent-Length: 2\r\n\r\nab",
+			func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Link", "l")
+				w.Header().Set("Content-Length", "2")
+				w.WriteHeader(103)
+				w.Header().Set("Content-Type", "a/b")
+				w.Write([]byte("ab"))
+			}},
+		{"an empty Content-Encoding",
+			"HTTP/1.1 200 OK\r\n" + date + "Content-Encoding: \r\nContent-Type: text/html; charset=utf-8\r\n" +
+				"Connection: close\r\nContent-Length: 6\r\n\r\n<html>",
+			func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", "")
+				w.Write([]byte("<html>"))
+			}},
+		{"a status that is none", "HTTP/1.1 200 OK\r\n" + date + "Connection: close\r\nContent-Length: 0\r\n\r\n",
+			func(w http.ResponseWriter, _ *http.Request) {
+				for _, status := range []int{0, 99, 1000, -200} {
+					func() {
+						defer func() {
+							if recover() == nil {
+								t.Errorf("WriteHeader(%d) did not panic", status)
+							}
+						}()
+						w.WriteHeader(status)
+					}()
+				}
+			}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T) {
+				_, r := dial(t, adapt(t, c.handler), "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+				got, err := io.ReadAll(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = regexp.MustCompile(`Date: [^\r]+`).ReplaceAll(got, []byte("Date: then"))
+				if string(got) != c.want {
+					t.Errorf("%q\nwant %q", got, c.want)
+				}
+			})
+		})
+	}
 }

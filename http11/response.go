@@ -87,6 +87,10 @@ func (c *exchange) setStatus(code int) error {
 	if code < 200 || code > 999 {
 		panic(fmt.Sprintf("http11: SetStatus: %d is not a final status; use 200 to 999, or Inform for 1xx", code))
 	}
+	return c.replaceStatus(code)
+}
+
+func (c *exchange) replaceStatus(code int) error {
 	if c.state > stateHead {
 		return ErrHeadWritten
 	}
