@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/plan"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/session"
@@ -58,6 +59,9 @@ func (a *app) publish(m *session.Measured, asJSON bool) error {
 	for _, g := range m.Analysis.Groups {
 		if len(g.Failures) > 0 {
 			first = ": " + text.Clean(g.Failures[0].Err.Error())
+			if g.Config.Workload == "exec" && g.Failures[0].Err.Kind == cell.FailExit {
+				first += "; for a linter, whose status tells what it found, run sh -c 'COMMAND || true'"
+			}
 			break
 		}
 	}
