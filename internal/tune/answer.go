@@ -343,8 +343,8 @@ func (r *Answer) WriteMore(w io.Writer) error {
 	r.writeRace(&b)
 	r.writeFrontier(&b)
 	if limit := r.Setting.GC.LimitBytes; r.CliffBytes > 0 && limit > 0 {
-		fmt.Fprintf(&b, "\ncliff: below a GOMEMLIMIT of about %s collection takes nearly half of the CPU time; the "+
-			"limit here is %.1f times that\n", bytesText(float64(r.CliffBytes)), float64(limit)/float64(r.CliffBytes))
+		fmt.Fprintf(&b, "\ncliff: below a GOMEMLIMIT of about %s collection is expected to take nearly half of the CPU "+
+			"time; the limit here is %.1f times that\n", bytesText(float64(r.CliffBytes)), float64(limit)/float64(r.CliffBytes))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -144,10 +144,10 @@ func (r *Answer) margin(gc cell.GC) []string {
 		return nil
 	}
 	if margin < 1 {
-		return []string{fmt.Sprintf("its limit is below %s, under which collection takes nearly half of the CPU time: the "+
-			"program is slow, and slower if live data grows", bytesText(float64(r.CliffBytes)))}
+		return []string{fmt.Sprintf("its limit is below %s, under which collection is expected to take nearly half of the "+
+			"CPU time: the program is slow, and slower if live data grows", bytesText(float64(r.CliffBytes)))}
 	}
-	return []string{fmt.Sprintf("its limit is %.2f times %s, below which collection takes nearly half of the CPU "+
-		"time: if live data grows by %.0f %%, the program slows down", margin,
+	return []string{fmt.Sprintf("its limit is %.2f times %s, below which collection is expected to take nearly half of "+
+		"the CPU time: if live data grows by %.0f %%, the program may slow down", margin,
 		bytesText(float64(r.CliffBytes)), 100*(margin-1))}
 }
