@@ -105,15 +105,18 @@ func regress(x, y []float64) (slope, deviation float64) {
 // endsByTime reports whether the objective says nothing because runs are of a fixed time. What
 // the load on a server prints, or its rate, is measured as it is.
 func (t *tuning) endsByTime() bool {
-	t.timed = !t.races() && (2*len(t.overload) > t.answer.Runs || fixedTime(t.pilots) != "")
+	t.timed = !t.races() && (t.overloaded() || fixedTime(t.pilots) != "")
 	return t.timed
 }
+
+// overloaded reports whether the server kept up with the load in few runs.
+func (t *tuning) overloaded() bool { return 2*len(t.overload) > t.answer.Runs }
 
 // refuseTimed concludes so.
 func (t *tuning) refuseTimed() {
 	a := t.answer
 	a.Outcome, a.Setting, a.Choices, a.Gains = Inconclusive, t.Base, nil, nil
-	if len(t.overload) > 0 {
+	if t.overloaded() {
 		a.Reason = t.overload[0] + "; give a lower --rate, or --objective throughput to tune for what it gets done"
 		return
 	}
