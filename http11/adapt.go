@@ -29,7 +29,7 @@ import (
 // Unlike net/http, the server answers HTTP/1.0 as HTTP/1.1, sends 500 after a
 // panic if nothing was sent, ends the connection after a 2xx to CONNECT, which
 // Hijack turns into a tunnel, and decides about Transfer-Encoding. Hijack fails
-// once a part of the response was sent.
+// once a part of another response was sent.
 func Adapt(h http.Handler) Handler { return adapted{h, &http.Server{Handler: h}} }
 
 type adapted struct {
@@ -317,7 +317,7 @@ func (w *adaptedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	w.hijacked = true
-	if w.status != 0 {
+	if w.status != 0 && !w.wrote {
 		if _, err := nc.Write(w.plainHead()); err != nil {
 			nc.Close()
 			return nil, nil, &writeError{err}

@@ -47,7 +47,6 @@ func (w *adaptedWriter) writeHead() {
 	encoded := w.frozen.Get("Content-Encoding") != ""
 	c.change(func(x *exchange) {
 		x.replaceStatus(w.status) // ErrHeadWritten: a middleware wrote content
-		x.close = x.close || w.status == http.StatusSwitchingProtocols
 		x.untyped, x.unsized = !typed && !encoded, x.head
 	})
 	for _, value := range w.frozen["Trailer"] {

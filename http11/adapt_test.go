@@ -121,7 +121,7 @@ func TestAdaptHeads(t *testing.T) {
 		handler    http.HandlerFunc
 	}{
 		{"101 without Hijack",
-			"HTTP/1.1 101 Switching Protocols\r\n" + date + "Connection: Upgrade\r\nUpgrade: x\r\nConnection: close\r\n\r\n",
+			"HTTP/1.1 101 Switching Protocols\r\n" + date + "Connection: Upgrade\r\nUpgrade: x\r\n\r\n",
 			func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Connection", "Upgrade")
 				w.Header().Set("Upgrade", "x")
@@ -173,6 +173,41 @@ func TestAdaptHeads(t *testing.T) {
 					t.Errorf("%q\nwant %q", got, c.want)
 				}
 			})
+		})
+	}
+}
+
+// The head of a tunnel or of another protocol may be sent before Hijack.
+func TestAdaptHijackAfterFlush(t *testing.T) {
+	for request, want := range map[string]string{
+		"CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\n":                              "HTTP/1.1 200 OK",
+		"GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n": "HTTP/1.1 101 Switching Protocols",
+	} {
+		eachEngine(t, func(t *testing.T) {
+			addr := adapt(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					w.Header().Set("Connection", "Upgrade")
+					w.Header().Set("Upgrade", "x")
+					w.WriteHeader(101)
+				}
+				w.(http.Flusher).Flush()
+				nc, buffered, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer nc.Close()
+				io.CopyN(nc, buffered, 4)
+			})
+			_, r := dial(t, addr, request+"echo")
+			resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodHead}) // without content
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest, err := io.ReadAll(r)
+			if got := resp.Proto + " " + resp.Status; got != want || string(rest) != "echo" || err != nil {
+				t.Errorf("%q and %q, %v", got, rest, err)
+			}
 		})
 	}
 }

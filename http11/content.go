@@ -212,7 +212,7 @@ func (c *exchange) finish() bool {
 	}
 	guessType(c, "")
 	c.dropHeads()
-	if c.close && c.state == stateBody {
+	if c.close && c.state == stateBody && c.status != 101 {
 		c.announceClose()
 	}
 	whole := c.head || c.declared < 0 || c.written == c.declared || !c.mayHaveContent()

@@ -110,7 +110,8 @@ func (c *Context) Conn() net.Conn {
 }
 
 // Hijack takes the connection over from the server: the server sends no
-// response, and the caller reads, writes and closes it. buffered is what the
+// response, and the caller reads, writes and closes it. Only the head of a 2xx
+// to CONNECT may have been sent, by Flush. buffered is what the
 // client has sent beyond the head. Request memory stays valid until the handler
 // returns.
 func (c *Context) Hijack() (nc net.Conn, buffered []byte, err error) {
@@ -128,7 +129,7 @@ func (c *Context) Hijack() (nc net.Conn, buffered []byte, err error) {
 		return nil, nil, errors.New("http11: Hijack: another goroutine reads the body; wait for it")
 	case x.calling:
 		return nil, nil, errors.New("http11: Hijack: the response is about to be streamed; hijack before it")
-	case x.state >= stateStreamed:
+	case x.state >= stateStreamed && (!x.tunnels() || x.filter != nil || x.writing):
 		return nil, nil, errors.New("http11: Hijack: a part of the response was sent; hijack before it")
 	}
 	if err := x.sendEarlier(); err != nil {

@@ -69,8 +69,9 @@ func (c *exchange) beginResponse() {
 }
 
 // tunnels reports whether everything after the response head belongs to a
-// tunnel and so is not content (RFC 9110, section 9.3.6).
-func (c *exchange) tunnels() bool { return c.connect && c.status/100 == 2 }
+// tunnel or another protocol and so is not content (RFC 9110, sections 9.3.6 and
+// 7.8).
+func (c *exchange) tunnels() bool { return c.connect && c.status/100 == 2 || c.status == 101 }
 
 // mayHaveContent reports whether a response with this status to this request
 // may have content, and so fields that frame it.
@@ -425,9 +426,11 @@ func (c *exchange) appendFraming(n int64, streaming bool) {
 		c.close = true
 	}
 	out := c.out
-	if c.close {
+	switch {
+	case c.status == 101: // Connection has Upgrade, which Go's client does not see beside close
+	case c.close:
 		out = append(out, closeLine...)
-	} else if c.r.head.minor == 0 {
+	case c.r.head.minor == 0:
 		out = append(out, keepAliveLine...)
 	}
 	if c.announced >= 0 {
