@@ -5,6 +5,7 @@ import (
 	"io"
 	"log"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"regexp"
 	"testing"
+	"time"
 )
 
 // adapt serves h through Adapt.
@@ -208,6 +210,40 @@ func TestAdaptHijackAfterFlush(t *testing.T) {
 			if got := resp.Proto + " " + resp.Status; got != want || string(rest) != "echo" || err != nil {
 				t.Errorf("%q and %q, %v", got, rest, err)
 			}
+		})
+	}
+}
+
+// A client that breaks off its body is gone: the request's context ends.
+func TestContextEndsWithABrokenBody(t *testing.T) {
+	for name, after := range map[string]bool{"asked before": false, "asked after": true} {
+		t.Run(name, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T) {
+				ended := make(chan bool, 1)
+				reading := make(chan struct{})
+				addr := adapt(t, func(_ http.ResponseWriter, r *http.Request) {
+					if !after {
+						r.Context().Done()
+					}
+					close(reading)
+					if _, err := io.ReadAll(r.Body); err == nil {
+						t.Error("the body is complete")
+					}
+					select {
+					case <-r.Context().Done():
+						ended <- true
+					case <-time.After(10 * time.Second):
+						ended <- false
+					}
+				})
+				nc, _ := dial(t, addr, halfABody)
+				<-reading
+				nc.(*net.TCPConn).SetLinger(0)
+				nc.Close()
+				if !<-ended {
+					t.Error("the context did not end")
+				}
+			})
 		})
 	}
 }

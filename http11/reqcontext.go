@@ -66,7 +66,7 @@ func (rc *requestContext) ask() {
 // lookOut starts a goroutine that waits for the client, if requested and if
 // nothing else reads from the connection. The caller has the turn.
 func (rc *requestContext) lookOut(x *exchange) {
-	if !rc.wanted || rc.looking != nil || x.bodyState != bodyDone || x.conn.hijacked {
+	if !rc.wanted || rc.looking != nil || x.bodyState < bodyDone || x.conn.hijacked {
 		return
 	}
 	rc.looking = make(chan struct{})
