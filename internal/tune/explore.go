@@ -264,10 +264,8 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 			}
 			e.picks = t.pick(m, e.all)
 		}
-		if len(records) == 1 {
-			if err := t.affords(); err != nil {
-				return e, err
-			}
+		if err := t.affords(len(records)); err != nil {
+			return e, err
 		}
 		next, ok := t.next(e, pilots)
 		for ok {

@@ -203,10 +203,10 @@ func (t *tuning) tune() error {
 	return err
 }
 
-// affords is an error where the budget is too small for a verdict.
-func (t *tuning) affords() error {
+// affords is an error where, after the first run, the budget is too small for a verdict.
+func (t *tuning) affords(runs int) error {
 	least := 3 + 2*max(t.Pairs, leastRounds)
-	if int(t.Budget.Seconds()/t.mean()) >= least {
+	if runs > 1 || int(t.Budget.Seconds()/t.mean()) >= least {
 		return nil
 	}
 	return fmt.Errorf("tune: a run takes %.1f s and a verdict needs %d of them: give --budget %v or more, "+
