@@ -106,7 +106,8 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	show := session.NewStatus(a.Err)
 	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles,
 		Limit: advice.Limit{Budget: opts.proof.budget, Began: time.Now()}, Progress: show.Say, Bench: opts.proof.bench,
-		Try: opts.proof.bench != "", Race: opts.proof.race, Blocks: opts.proof.blocks, BenchTime: opts.proof.benchTime}
+		Try: opts.proof.bench != "", Prove: opts.proof.verify,
+		Race: opts.proof.race, Blocks: opts.proof.blocks, BenchTime: opts.proof.benchTime}
 	if cache, err := os.UserCacheDir(); err == nil {
 		config.Cache = filepath.Join(cache, "isobar", "advise")
 	}

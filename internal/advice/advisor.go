@@ -37,6 +37,7 @@ type Config struct {
 	// fixes; empty for all.
 	Bench string
 	Try   bool // Run tries the fixes with these benchmarks
+	Prove bool // Verify comes after Run, and tells of what saves nothing
 
 	Race      bool   // Verify runs the tests under the race detector
 	Blocks    int    // interleaved repetitions of both sides of a fix

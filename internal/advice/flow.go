@@ -131,16 +131,7 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 		}
 		into := e.intoBenchmark()
 		proven = proven && into == ""
-		if e.unsized() { // wherever it is inlined to
-			size := way{e.What + " " + unsized, place{absolute(x.base, e.File), e.Line}}
-			all = append(slices.DeleteFunc(all, func(w way) bool { return strings.HasSuffix(w.text, unsized) }), size)
-		}
-		if e.roomy {
-			if into != "" { // whose map may be on the stack
-				all = nil
-			}
-			all = append(all, way{e.What + " (the room asked for)", place{absolute(x.base, e.File), e.Line}})
-		}
+		all = x.sized(e, all, into)
 		switch {
 		case len(all) > 0:
 			x.flow(e, all, proven)
@@ -158,6 +149,20 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 		}
 	}
 	return x.ended(ctx, within.Err(), "each way was proven")
+}
+
+// sized adds to the ways of what a site makes that its size takes it to the heap, wherever it is inlined to.
+func (x *explainer) sized(e *Explained, all []way, into string) []way {
+	by := func(size string) way { return way{e.What + " " + size, place{absolute(x.base, e.File), e.Line}} }
+	switch {
+	case e.unsized():
+		return append(slices.DeleteFunc(all, func(w way) bool { return strings.HasSuffix(w.text, unsized) }), by(unsized))
+	case e.roomy && into != "": // the benchmark's map may be on the stack
+		return []way{by(asked)}
+	case e.roomy:
+		return append(all, by(asked))
+	}
+	return all
 }
 
 // intoBenchmark names a benchmark that a part of the memory is made in, as its function is inlined there: tests are not
@@ -204,7 +209,10 @@ func (x *explainer) tested(ctx context.Context, sites []Explained, said escapes)
 
 // unsized ends what the compiler says of memory whose size is not a constant. It says so of large elements only, though
 // it keeps no more than 32 bytes of any on the stack.
-const unsized = "(non-constant size)"
+const (
+	unsized = "(non-constant size)"
+	asked   = "(the room asked for)" // of a map
+)
 
 // unsized reports whether most of what a site makes would be on the heap for its size alone.
 func (e *Explained) unsized() bool {

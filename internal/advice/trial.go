@@ -52,6 +52,9 @@ func (r *Result) try(ctx context.Context, c Config) {
 		}
 	}
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.unsure && tried[f.key()].Outcome != Kept })
+	if c.Prove {
+		return
+	}
 	all := len(r.Findings)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return tried[f.key()].Outcome == Dropped })
 	if n := all - len(r.Findings); n > 0 {
