@@ -172,7 +172,8 @@ func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 // closes the connection or its side of it, and when the server is closed. To
 // detect a gone client, Readiness leaves the loop as MayBlock does, and
 // Goroutines waits for the client in a goroutine once the body has been read to
-// its end, or reading it has failed. Both happen only if Done or Err of the context is called.
+// its end, or reading it has failed. Both happen only if Done or Err of the
+// context is called.
 func (c *Context) Context() context.Context {
 	x := c.must(c.enter(), "Context")
 	defer x.exit()

@@ -18,4 +18,20 @@ func alone(t *testing.T) {
 	}
 }
 
+// What a client did before a request happens before the handler, and what that
+// did before the client has the response, as with net/http: race builds show it.
+func TestRequestsOrderMemory(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		var asked, answered int
+		addr := serve(t, &Server{Handler: HandlerFunc(func(*Context) { answered = asked })})
+		for range 3 {
+			asked++
+			_, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+			if answer(t, r); answered != asked {
+				t.Errorf("the handler saw %d, want %d", answered, asked)
+			}
+		}
+	})
+}
+
 var dateField = regexp.MustCompile(`Date: [^\r]*`)
