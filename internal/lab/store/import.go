@@ -161,7 +161,7 @@ func (im *imported) add(result *benchfmt.Result, m *mark, units benchfmt.UnitMet
 
 // metricOf is the inverse of unitOf.
 func metricOf(unit string, units benchfmt.UnitMetadataMap) string {
-	if m := units.Get(unit, metricKey); m != nil {
+	if m := units.Get(unit, metricKey); m != nil && m.Value != "" {
 		return m.Value
 	}
 	for metric, u := range testUnits {
