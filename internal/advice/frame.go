@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/advise/life"
@@ -56,25 +57,47 @@ func (m *mender) frame(array string) bool {
 	}
 	call, ok := m.s.Node.(*ast.CallExpr)
 	stmt := m.stmt()
-	if !ok || !m.straight(stmt) || len(call.Args) > 2 && !m.plainInt(call.Args[1]) {
+	if !ok || !m.straight(stmt) {
 		return false
 	}
-	of, added, part := call.Args[0], "", ""
+	of, last := call.Args[0], call.Args[len(call.Args)-1]
 	bytes := types.Identical(m.s.Value.Type().Underlying(), types.NewSlice(types.Typ[types.Byte]))
-	switch last := m.text(call.Args[len(call.Args)-1]); {
+	added, part := m.text(last), ""
+	switch {
 	case m.s.Kind == life.Make:
-		added = fmt.Sprintf("make(%s, %s)", m.text(of), last)
+		added = fmt.Sprintf("make(%s, %s)", m.text(of), added)
+		if len(call.Args) == 2 && bare(m.s.Value) {
+			break
+		}
+		if !m.plainInt(call.Args[1]) || !m.plainInt(last) {
+			return false
+		}
+		part = fmt.Sprintf("[:%s:%s]", m.text(call.Args[1]), m.text(last))
 	case check.IsString(m.p.Info.TypeOf(of)) && bytes:
-		of, added = call.Fun, last
+		of = call.Fun
 	default:
 		return false
-	}
-	if len(call.Args) > 2 {
-		part = "[:" + m.text(call.Args[1]) + "]"
 	}
 	list := m.inArray(stmt, array, m.text(of))
 	m.put(call.Pos(), call.End(), fmt.Sprintf("append(%s, %s...)%s", list, added, part))
 	return list != ""
+}
+
+// bare reports whether a slice is only read and written by its elements, so that nobody sees what capacity it has.
+func bare(list ssa.Value) bool {
+	for _, use := range *list.Referrers() {
+		switch i := use.(type) {
+		case *ssa.IndexAddr, *ssa.DebugRef:
+		case *ssa.Call:
+			of, ok := i.Call.Value.(*ssa.Builtin)
+			if !ok || !slices.Contains([]string{"len", "copy", "clear"}, of.Name()) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // frameGrown puts an array before the statement that declares a slice, to which nothing else is assigned.

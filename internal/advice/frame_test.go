@@ -29,7 +29,19 @@ func typed(n int) int {
 	return len(list)
 }
 
-// append(room[:0], make([]int, 2*n)...)[:n]
+// append(room[:0], make([]int, n)...)[:n:n]
+func appended(n int) (a, b []int) {
+	list := make([]int, n)
+	return append(list, 1), append(list, 2)
+}
+
+// nil: to ask for its capacity is to count twice
+func asked(count func() int) int {
+	list := make([]int, count())
+	return cap(list)
+}
+
+// append(room[:0], make([]int, 2*n)...)[:n:2*n]
 func behind(n int) int {
 	list := make([]int, n, 2*n)
 	return len(list)
