@@ -135,7 +135,12 @@ func (m *mender) empty(e ast.Expr) bool {
 		return len(e.Elts) == 0
 	case *ast.CallExpr:
 		fun, _ := e.Fun.(*ast.Ident)
-		return m.p.Info.Uses[fun] == types.Universe.Lookup("make") && len(e.Args) == 2
+		made := m.p.Info.Uses[fun] == types.Universe.Lookup("make") && len(e.Args) == 2
+		if !made {
+			return false
+		}
+		length := m.p.Info.Types[e.Args[1]].Value
+		return length != nil && length.String() == "0"
 	}
 	return false
 }

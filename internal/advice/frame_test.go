@@ -99,6 +99,15 @@ func begun(in []int) int {
 	return len(list)
 }
 
+// nil: it begins with elements
+func filled(in []int) int {
+	list := make([]int, 3)
+	for _, v := range in {
+		list = append(list, v)
+	}
+	return len(list)
+}
+
 // nil: it begins twice
 func again(in []int, sum func([]int) int) (n int) {
 	var list []int
@@ -142,6 +151,9 @@ func TestSlicesBeginInTheFrame(t *testing.T) {
 			continue
 		}
 		i := slices.IndexFunc(p.Sites(), func(s *life.Site) bool {
+			if fn.Name.Name == "filled" && s.Kind != life.Append {
+				return false
+			}
 			return slices.Contains([]life.Kind{life.Append, life.Make, life.Convert}, s.Kind) && fn.Pos() <= s.Pos() && s.Pos() < fn.End()
 		})
 		if i < 0 {
