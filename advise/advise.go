@@ -1,19 +1,17 @@
 // Package advise finds allocation patterns that cost a Go program more than
 // they need, and correctness traps that such optimizations bring.
 //
-// Each check is a [check.Check] in a directory of its own beside this file: the
-// analyzer, its documentation, what was measured before and after, where the
-// fix is worth making and where the check stays silent. This package is their
-// list. The command isobar advise and the vet tool isobar-vet run it; so can
-// anything that runs go/analysis analyzers.
+// Each check is a [check.Check] in its own directory beside this file: the analyzer, its
+// documentation, the measured effect, when the fix is worth making and when the check stays
+// silent. This package lists them. The command isobar advise and the vet tool isobar-vet run
+// them, and so can any driver of go/analysis.
 //
-// What static analysis cannot know is how often a line runs. By default only
-// traps are reported, which are wrong however often that is; the rest waits for
-// a profile, or the analyzers' flag all. Cold code (start-up, error paths, tests)
-// gets no finding.
+// Static analysis cannot tell how often a line runs. By default only traps are reported,
+// because they are wrong at any frequency; every other finding needs a profile or the
+// analyzers' flag all. Cold code (start-up, error paths, tests) gets no finding.
 //
-// To add a check, add a directory with a package that exports Check, and its
-// testdata; go generate lists it.
+// To add a check, add a directory with a package that exports Check, and its testdata; go
+// generate lists it.
 package advise
 
 import (
@@ -26,8 +24,8 @@ import (
 
 //go:generate go run ./internal/registry -out checks.go
 
-// All returns the checks: those with an exercise by its number, others by name,
-// then traps by name.
+// All returns the checks: those with an exercise by its number, then the others by
+// name, then traps by name.
 func All() []*check.Check {
 	all := slices.Clone(checks)
 	slices.SortStableFunc(all, func(a, b *check.Check) int { return order(a) - order(b) })
@@ -44,7 +42,7 @@ func order(c *check.Check) int {
 	return c.Exercise
 }
 
-// Lookup returns the check of that name, or nil.
+// Lookup returns the check with the given name, or nil.
 func Lookup(name string) *check.Check {
 	for _, c := range checks {
 		if c.Name == name {

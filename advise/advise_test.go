@@ -19,9 +19,9 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// TestGolden runs every check on the packages of its testdata: before holds
-// code to flag, after the same code mended, whennot what looks alike and must
-// stay silent. A fix is compared with before.go.golden.
+// TestGolden runs every check on the packages of its testdata: before holds code to
+// flag, after the same code fixed, whennot similar code that must stay silent. The
+// result of a fix is compared with before.go.golden.
 func TestGolden(t *testing.T) {
 	if invariant.Race {
 		t.Skip("type-checks the standard library and has no goroutines: the other build runs it")
@@ -46,7 +46,7 @@ func TestGolden(t *testing.T) {
 	for _, dir := range imported {
 		link(dir, filepath.Base(dir))
 	}
-	alike := map[bool][]*check.Check{} // those that -run selects
+	alike := map[bool][]*check.Check{} // by Lifetimes, of the checks that -run selects
 	for _, c := range All() {
 		t.Run(c.Name, func(t *testing.T) {
 			for _, pkg := range []string{"before", "after", "whennot"} {
@@ -64,9 +64,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// analyzeOwn runs checks that require the same, each on its own testdata. All of it
-// is loaded at once: whoever loads a package has what it imports of the standard
-// library checked again.
+// analyzeOwn runs checks with the same requirements, each on its own testdata. It loads all
+// packages at once, because every load type-checks the imported standard packages again.
 func analyzeOwn(t *testing.T, gopath string, checks []*check.Check) {
 	var packages []string
 	for _, c := range checks {
@@ -88,8 +87,7 @@ func analyzeOwn(t *testing.T, gopath string, checks []*check.Check) {
 	}
 }
 
-// TestDefault: without a profile, and without the flag all, traps are reported
-// and nothing else is.
+// TestDefault checks that only traps are reported without a profile and without the flag all.
 func TestDefault(t *testing.T) {
 	for _, action := range analyzed(t, "before") {
 		c := Lookup(action.Analyzer.Name)
@@ -105,7 +103,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// analyzed runs all checks on one package of the testdata of each.
+// analyzed runs all checks on the named testdata package of every check.
 func analyzed(t *testing.T, name string) []*checker.Action {
 	t.Helper()
 	var dirs []string
@@ -131,7 +129,7 @@ func analyzed(t *testing.T, name string) []*checker.Action {
 	return graph.Roots
 }
 
-// count counts a text in the Go files of a directory.
+// count counts the occurrences of text in the Go files of a directory.
 func count(t *testing.T, dir, text string) int {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -149,8 +147,8 @@ func count(t *testing.T, dir, text string) int {
 	return n
 }
 
-// TestMendedCodeIsClean runs all checks on what each of them calls mended: one
-// check's remedy is not another's finding.
+// TestMendedCodeIsClean runs all checks on the fixed code of each: no remedy may be the
+// finding of another check.
 func TestMendedCodeIsClean(t *testing.T) {
 	for _, c := range All() {
 		c.ReportAll(true)
@@ -230,8 +228,8 @@ func TestCheckWithoutExercise(t *testing.T) {
 	analysistest.Run(t, dir, dummy.Analyzer, "a")
 }
 
-// TestGoldenFilesParse holds that what the fixes made is Go; that it compiles
-// is the command's test.
+// TestGoldenFilesParse checks that the fixes produced valid Go syntax. A test of the
+// command checks that it compiles.
 func TestGoldenFilesParse(t *testing.T) {
 	files, err := filepath.Glob("*/testdata/src/before/*.golden")
 	if err != nil || len(files) < 7 {
@@ -244,7 +242,7 @@ func TestGoldenFilesParse(t *testing.T) {
 	}
 }
 
-// A check that is incomplete must not get as far as a registry.
+// An incomplete check must not reach the registry.
 func TestNewRefusesIncompleteChecks(t *testing.T) {
 	nothing := func(*check.Pass) {}
 	for name, c := range map[string]check.Check{

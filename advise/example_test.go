@@ -15,8 +15,8 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Analyzers runs under any driver of go/analysis. Lookup says what a check is
-// about. Nothing proves that join runs often, so that only ReportAll shows it.
+// Analyzers runs under any driver of go/analysis. Lookup finds a check and its documentation.
+// Nothing proves that join runs often, so only ReportAll shows the finding.
 func Example() {
 	growing := advise.Lookup("concatloop")
 	growing.ReportAll(true)
@@ -53,8 +53,8 @@ func join(names []string) string {
 	// a string that grows by += in a loop
 }
 
-// parsed makes a package of one file that imports nothing. packages.Load makes
-// packages of a module.
+// parsed type-checks a package of one file without imports. For packages of a module
+// use packages.Load.
 func parsed(name, src string) (*packages.Package, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)

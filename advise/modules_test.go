@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// TestModulesAreNamedOnce holds the lists of blind rounds to their form, and to
-// naming no module twice: what was read once is not blind again.
+// TestModulesAreNamedOnce checks the format of the lists of blind rounds, and that no
+// module is listed twice: a module that was read once is no longer blind.
 func TestModulesAreNamedOnce(t *testing.T) {
 	seen := map[string]string{}
 	for _, list := range []string{"account.txt", "default.txt"} {
