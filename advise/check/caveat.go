@@ -9,16 +9,15 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// A Caveat is what the fix of a finding asks for beyond the function it stands
-// in. Findings that have one rank below all others where a profile sorts them.
+// A Caveat is a change that a finding's fix needs outside the function with the
+// finding. When a profile sorts findings, those with a caveat rank last.
 type Caveat string
 
 const (
-	Interface Caveat = "needs another interface" // of what other packages call or hold, or that any value fits
+	Interface Caveat = "needs another interface" // changes an API that others use, or one that must accept any value
 )
 
-// Needs returns a pass whose reports have the caveat, or p itself where it does
-// not hold.
+// Needs returns a pass whose reports have the caveat, or p itself if holds is false.
 func (p *Pass) Needs(c Caveat, holds bool) *Pass {
 	if !holds {
 		return p
@@ -28,7 +27,7 @@ func (p *Pass) Needs(c Caveat, holds bool) *Pass {
 	return &q
 }
 
-// CaveatOf returns the caveat that text stands for, or "".
+// CaveatOf returns the caveat with the given text, or "".
 func CaveatOf(text string) Caveat {
 	if c := Caveat(text); c == Interface {
 		return c
@@ -36,9 +35,9 @@ func CaveatOf(text string) Caveat {
 	return ""
 }
 
-// Free reports whether this package may give fn another signature: it has the
-// body, other packages do not see fn, and fn is only called, not a value nor
-// what an interface asks for.
+// Free reports whether this package may change the signature of fn: fn has its body
+// here, is not visible outside the module, is only called and never used as a value,
+// and is no method that an interface may need.
 func (c *Code) Free(fn *types.Func) bool {
 	if _, decl := c.Decl(fn); decl == nil || c.Seen(fn) {
 		return false
@@ -49,7 +48,7 @@ func (c *Code) Free(fn *types.Func) bool {
 	return !slices.ContainsFunc(c.Uses(fn), func(use inspector.Cursor) bool { return CallOf(use) == nil })
 }
 
-// FreeAround is Free for the function around cur. A literal is not free.
+// FreeAround is Free for the function around cur. A function literal is never free.
 func (c *Code) FreeAround(cur inspector.Cursor) bool {
 	f, _ := Func(cur)
 	if decl, ok := f.Node().(*ast.FuncDecl); ok {
@@ -59,13 +58,12 @@ func (c *Code) FreeAround(cur inspector.Cursor) bool {
 	return false
 }
 
-// Seen reports whether packages outside the module may see what obj names.
+// Seen reports whether packages outside the module may refer to obj.
 func (c *Code) Seen(obj types.Object) bool {
 	return obj.Exported() && c.Pkg.Name() != "main" && !strings.Contains("/"+c.Pkg.Path()+"/", "/internal/")
 }
 
-// askedFor returns the names of the methods of all interfaces that the package
-// writes down.
+// askedFor returns the method names of all interface types in the package's source.
 func (c *Code) askedFor() map[string]bool {
 	names := map[string]bool{}
 	for cur := range c.Root.Preorder((*ast.InterfaceType)(nil)) {

@@ -1,26 +1,22 @@
-// Package check says what an allocation check is: one value of type [Check]
-// that holds the analyzer, its documentation, its severity and the Go versions
-// it holds for. A check lives in a directory of its own beside this one and
-// exports that value as Check; the registry of package advise, the commands and
-// the tests follow from it.
+// Package check defines an allocation check: one value of type [Check] that holds the analyzer, its
+// documentation, its severity and the Go versions it applies to. A check lives in its own directory
+// beside this one and exports that value as Check; the registry of package advise, the commands and
+// the tests are derived from it.
 //
-// A check sees the code through a [Pass], which adds to an [analysis.Pass] what
-// allocation checks ask again and again: whether a line is cold, what becomes of
-// a value ([Use]), and edits that keep imports right.
-// All of it is worked out within one package, so a check needs no facts of
-// other packages and runs under any driver: vet, golangci-lint, gopls.
+// A check sees the code through a [Pass], which adds to an [analysis.Pass] what allocation checks
+// often need: whether a line is cold, how a value is used ([Use]), and edits that keep imports
+// correct. Only checks with Lifetimes use facts of other packages. Every check runs under any driver:
+// vet, golangci-lint, gopls.
 //
-// Diagnostics in generated files, before or after the versions of a check, and
-// on lines with
+// Diagnostics are dropped in generated files, in files of a Go version that the check does not cover,
+// and on lines with
 //
 //	//isobar:ignore check reason
 //
-// are dropped. How often a line runs, no analyzer knows: what needs a profile to
-// be worth a look is reported only where the analyzer's flag all is set, traps
-// always.
+// No analyzer knows how often a line runs: traps are always reported, other findings only if the
+// analyzer's flag all is set.
 //
-// Checks are values without state; the flags of an analyzer must be set before
-// it runs. Analyzers may run concurrently.
+// Checks have no state; set the flags of an analyzer before it runs. Analyzers may run concurrently.
 package check
 
 import (
@@ -48,17 +44,17 @@ func (s Severity) String() string { return [...]string{"advice", "trap"}[s] }
 // A Check is one allocation pattern or correctness trap. New completes it.
 type Check struct {
 	Name      string // of the directory, the package and the analyzer
-	Exercise  int    // of the workload exercises, 1 to 18; 0 for none, as for a trap
+	Exercise  int    // number of the workload exercise, 1 to 18; 0 for none, as for a trap
 	Severity  Severity
-	Doc       string // what is flagged and why, beginning with one line that stands alone
-	When      string // where the fix is worth making
-	WhenNot   string // where the check stays silent
+	Doc       string // what is flagged and why; the first line stands alone
+	When      string // when the fix is worth making
+	WhenNot   string // when the check stays silent
 	Measured  string // before and after, with the Go version; empty for a trap
-	Since     string // first language version it holds for, such as "go1.22"; empty for all
-	Until     string // first language version it no longer holds for
-	Grows     bool   // what is flagged grows, and the fix saves all but the first allocation
-	Own       bool   // what is flagged allocates in its line, and not in what that calls
-	Lifetimes bool   // Run asks Pass.Life who keeps what
+	Since     string // first language version it applies to, such as "go1.22"; empty for all
+	Until     string // first language version it no longer applies to
+	Grows     bool   // the flagged value grows, and the fix saves all but its first allocation
+	Own       bool   // the flagged line itself allocates, not its callees
+	Lifetimes bool   // Run uses Pass.Life
 	Run       func(*Pass)
 	Hoists    string // what Pass.Hoist moves to a package variable, unless the analyzer's flag hoist is off
 	// Analyzer is set by New.
@@ -67,8 +63,7 @@ type Check struct {
 	all, hoist *bool // set by the analyzer's flags, read by its passes
 }
 
-// New checks that c is complete, builds its analyzer and returns it. It panics
-// where something is missing.
+// New validates c, builds its analyzer and returns it. It panics if c is incomplete or invalid.
 func New(c Check) *Check {
 	if err := c.validate(); err != nil {
 		panic("check: New: " + err.Error())
@@ -120,7 +115,7 @@ func (c *Check) validate() error {
 	return nil
 }
 
-// text is the documentation of the analyzer, and of the command line.
+// text returns the documentation for the analyzer and the command line.
 func (c *Check) text() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(c.Doc))
@@ -139,7 +134,7 @@ func (c *Check) text() string {
 	return b.String()
 }
 
-// Versions says which language versions c holds for.
+// Versions describes the language versions that c applies to.
 func (c *Check) Versions() string {
 	switch {
 	case c.Since == "" && c.Until == "":
@@ -157,6 +152,5 @@ func (c *Check) holds(v string) bool {
 	return (c.Since == "" || version.Compare(v, c.Since) >= 0) && (c.Until == "" || version.Compare(v, c.Until) < 0)
 }
 
-// ReportAll makes the analyzer of a check that is no trap report at all, as its
-// flag all does.
+// ReportAll sets the analyzer's flag all, without which only traps report anything.
 func (c *Check) ReportAll(on bool) { *c.all = on }

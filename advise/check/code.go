@@ -15,8 +15,8 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// Code is what the checks of one package share: computed once, then read only,
-// apart from memos that belong to it.
+// Code holds what the checks of one package share. It is computed once and then
+// read-only, except for flows, which is filled on demand.
 type Code struct {
 	Root inspector.Cursor
 	Info *types.Info
@@ -25,11 +25,11 @@ type Code struct {
 	fset  *token.FileSet
 	files map[string]*file
 	uses  map[types.Object][]inspector.Cursor // every identifier that refers to an object
-	given map[types.Object][]ast.Expr         // what variables are assigned, also when they are declared
+	given map[types.Object][]ast.Expr         // right-hand sides of assignments to a variable, including :=
 	decls map[*types.Func]inspector.Cursor    // functions with bodies
-	once  map[*types.Func]bool                // those that run only at start-up or in tests
-	asked map[string]bool                     // names of methods of the interfaces that it declares
-	flows sync.Map                            // by body: the block of each of its nodes, as asked for
+	once  map[*types.Func]bool                // whether a function runs only at start-up or in tests
+	asked map[string]bool                     // method names of the interfaces in its source
+	flows sync.Map                            // by function body: the block of each node, computed on demand
 }
 
 // codeAnalyzer computes the Code of a package for all checks.
@@ -68,7 +68,7 @@ func (c *Code) index() {
 			}
 		case *ast.AssignStmt:
 			for i, lhs := range n.Lhs {
-				if v := c.Var(lhs); v != nil { // of several results, the call itself
+				if v := c.Var(lhs); v != nil { // several results: the call itself
 					c.given[v] = append(c.given[v], n.Rhs[min(i, len(n.Rhs)-1)])
 				}
 			}
@@ -80,7 +80,7 @@ func (c *Code) index() {
 	}
 }
 
-// origin is the declared object that an instantiated one stands for.
+// origin returns the generic object that obj instantiates, or obj itself.
 func origin(obj types.Object) types.Object {
 	switch o := obj.(type) {
 	case *types.Func:
@@ -94,10 +94,10 @@ func origin(obj types.Object) types.Object {
 // Uses returns the identifiers that refer to obj, in order.
 func (c *Code) Uses(obj types.Object) []inspector.Cursor { return c.uses[origin(obj)] }
 
-// Given returns what is assigned to v by statements, in order.
+// Given returns the right-hand sides of the assignments to v, in source order.
 func (c *Code) Given(v *types.Var) []ast.Expr { return c.given[v] }
 
-// Decl returns the declaration of fn where it has a body in this package.
+// Decl returns the declaration of fn if its body is in this package, else nil.
 func (c *Code) Decl(fn *types.Func) (inspector.Cursor, *ast.FuncDecl) {
 	if fn == nil {
 		return inspector.Cursor{}, nil
@@ -109,7 +109,7 @@ func (c *Code) Decl(fn *types.Func) (inspector.Cursor, *ast.FuncDecl) {
 	return cur, cur.Node().(*ast.FuncDecl)
 }
 
-// NewInfo returns an empty types.Info with all that a check asks for.
+// NewInfo returns a types.Info with empty maps for everything that checks use.
 func NewInfo() *types.Info {
 	return &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
@@ -119,12 +119,12 @@ func NewInfo() *types.Info {
 	}
 }
 
-// A file is what is known of one source file.
+// A file holds the properties of one source file.
 type file struct {
 	generated bool
 	test      bool
 	version   string           // language version, such as go1.26
-	ignores   map[int][]string // by line: names of checks to ignore there
+	ignores   map[int][]string // by line: names of the checks to ignore there
 }
 
 func (c *Code) file(pos token.Pos) *file {
@@ -149,7 +149,7 @@ var toolchain = func() string {
 	return tags[len(tags)-1]
 }()
 
-// Ignore is the comment that silences a check on its line and the next.
+// Ignore is the directive that silences a check on its own line and the next.
 const Ignore = "//isobar:ignore"
 
 func newFile(p *analysis.Pass, f *ast.File) *file {
@@ -168,7 +168,7 @@ func newFile(p *analysis.Pass, f *ast.File) *file {
 	return out
 }
 
-// ignores are the names of checks that comments of a file silence, by line.
+// ignores returns the names of the checks that comments of f silence, by line.
 func ignores(fset *token.FileSet, f *ast.File) map[int][]string {
 	out := map[int][]string{}
 	for _, group := range f.Comments {
@@ -179,7 +179,7 @@ func ignores(fset *token.FileSet, f *ast.File) map[int][]string {
 			}
 			name, reason, _ := strings.Cut(strings.TrimSpace(rest), " ")
 			if strings.TrimSpace(reason) == "" {
-				continue // package advise's directive check says so
+				continue // the check ignore reports it
 			}
 			line := fset.Position(comment.Pos()).Line
 			for _, n := range strings.Split(name, ",") {

@@ -15,7 +15,8 @@ import (
 // start-up, in tests, or because of an error.
 func (c *Code) Cold(cur inspector.Cursor) bool { return c.onErrorPath(cur) || c.Once(cur) }
 
-// Once reports whether the code at cur runs only at start-up or in tests: a loop that begins there goes on.
+// Once reports whether the code at cur runs only at start-up or in tests. Outside init
+// and tests, code in a loop does not: it may run for as long as the program.
 func (c *Code) Once(cur inspector.Cursor) bool {
 	later := false
 	for at := cur; at.Node() != nil; at = at.Parent() {
@@ -32,12 +33,11 @@ func (c *Code) Once(cur inspector.Cursor) bool {
 			return ok && c.once[fn] && !loops
 		}
 	}
-	return !later // later: of a function that a package variable holds
+	return !later // later: a package variable holds the function
 }
 
-// settle finds the functions that run only at start-up or in tests: init, main,
-// those of tests, and what only such functions call. Exported functions may
-// have callers elsewhere.
+// settle finds the functions that run only at start-up or in tests: init, main, functions in test
+// files, and functions that only those call. Exported functions may have callers elsewhere.
 func (c *Code) settle() {
 	for fn, cur := range c.decls {
 		c.once[fn] = c.file(cur.Node().Pos()).test || fn.Signature().Recv() == nil &&
@@ -53,11 +53,11 @@ func (c *Code) settle() {
 	}
 }
 
-// onlyOnce reports whether all that uses fn is cold.
+// onlyOnce reports whether fn is used and all of its uses are cold.
 func (c *Code) onlyOnce(fn *types.Func) bool {
 	uses := c.callers(fn)
 	for _, use := range uses {
-		// who knows who calls a value, such as what looks it up in a table
+		// any code may call a function in a package variable, such as a table
 		if !c.Cold(use) || CallOf(use) == nil && FuncDecl(use) == nil {
 			return false
 		}
@@ -65,7 +65,7 @@ func (c *Code) onlyOnce(fn *types.Func) bool {
 	return len(uses) > 0
 }
 
-// callers are the uses of fn outside of itself.
+// callers returns the uses of fn outside its own declaration.
 func (c *Code) callers(fn *types.Func) (uses []inspector.Cursor) {
 	for _, use := range c.uses[fn] {
 		if decl := FuncDecl(use); decl == nil || c.Info.Defs[decl.Name] != fn { // not recursion
@@ -75,8 +75,8 @@ func (c *Code) callers(fn *types.Func) (uses []inspector.Cursor) {
 	return uses
 }
 
-// CallOf returns the call of what the identifier at cur names, or nil where it is a
-// value.
+// CallOf returns the call whose callee the identifier at cur names, or nil if the
+// identifier is used as a value.
 func CallOf(cur inspector.Cursor) *ast.CallExpr {
 	if sel, ok := cur.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == cur.Node() {
 		cur = cur.Parent()
@@ -87,8 +87,8 @@ func CallOf(cur inspector.Cursor) *ast.CallExpr {
 	return nil
 }
 
-// Guarded reports whether the code at cur runs only if a condition for which holds
-// is true: in the body of an if in the same function.
+// Guarded reports whether the code at cur runs only if a condition that holds accepts
+// is true: it lies in the body of such an if in the same function.
 func Guarded(cur inspector.Cursor, holds func(cond ast.Expr) bool) bool {
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch parent := at.Parent().Node().(type) {
@@ -114,10 +114,9 @@ func (c *Code) onceLiteral(cur inspector.Cursor) bool {
 	return ok
 }
 
-// onErrorPath reports whether the code at cur runs only to make or to handle
-// an error: in the body of "if err != nil", in a branch that ends in a failure, in
-// an error that is returned, in what reports a failure or ends the
-// program.
+// onErrorPath reports whether the code at cur runs only to make or handle an error: in
+// the body of "if err != nil", in a branch that ends in a failure, in a returned error,
+// or in an argument of a call that reports a failure or ends the program.
 func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch parent := at.Parent().Node().(type) {
@@ -152,8 +151,8 @@ func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 	return false
 }
 
-// passesOn reports whether e is a call that may well succeed, whose error is
-// handed on: of a function that is not named like a maker of errors.
+// passesOn reports whether e is a call that may succeed and whose error is passed on:
+// the callee is not named like a function that makes errors.
 func passesOn(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {
@@ -170,17 +169,15 @@ func passesOn(e ast.Expr) bool {
 	return !ok || !maker.MatchString(from.Name)
 }
 
-// maker is how functions are named that make errors, or the packages they are of.
+// maker matches the names of functions that make errors, and of their packages or receivers.
 var maker = regexp.MustCompile(`(?i)err|fail|fatal|status|invalid|illegal|unsupported|unexpected|` +
 	`unknown|mismatch|missing|bad|wrong|notfound|abort|deny|denied|reject`)
 
-// failure is how functions are named that format errors, or to which errors and
-// failures are reported.
+// failure matches the names of functions that format errors or report failures.
 var failure = regexp.MustCompile(`(?i)(error|err|fatal|panic|warn|warning)(f|w|ln)?$`)
 
-// fails reports whether a list of statements ends in a failure: a panic or the
-// end of the program, a new error that it returns, or an answer of HTTP that
-// says so.
+// fails reports whether a list of statements ends in a failure: a panic, the end of the
+// program, the return of a new error or an HTTP error response.
 func (c *Code) fails(list []ast.Stmt) bool {
 	if len(list) == 0 {
 		return false
@@ -203,8 +200,7 @@ func (c *Code) fails(list []ast.Stmt) bool {
 	return ok && (c.Stops(call) || c.refuses(call))
 }
 
-// newError reports whether e is an error that is made here, or one that a
-// package variable or constant names.
+// newError reports whether e makes an error or names a package variable with one.
 func (c *Code) newError(e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if !IsError(c.TypeOf(e)) {
@@ -237,7 +233,7 @@ func (c *Code) refuses(call *ast.CallExpr) bool {
 	})
 }
 
-// named returns the last name of e, or "".
+// named returns the last name of e, or "" if e is not a name.
 func named(e ast.Expr) string {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
@@ -248,7 +244,7 @@ func named(e ast.Expr) string {
 	return ""
 }
 
-// errorCond reports whether cond holds only where there is an error.
+// errorCond reports whether cond is true only if there is an error.
 func (c *Code) errorCond(cond ast.Expr) bool {
 	b, ok := ast.Unparen(cond).(*ast.BinaryExpr)
 	if !ok {

@@ -12,19 +12,18 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// Replace is an edit that puts text in the place of node.
+// Replace returns an edit that replaces node with text.
 func Replace(node ast.Node, text string) analysis.TextEdit {
 	return analysis.TextEdit{Pos: node.Pos(), End: node.End(), NewText: []byte(text)}
 }
 
-// Insert is an edit that puts text before pos.
+// Insert returns an edit that inserts text before pos.
 func Insert(pos token.Pos, text string) analysis.TextEdit {
 	return analysis.TextEdit{Pos: pos, End: pos, NewText: []byte(text)}
 }
 
-// Import returns the name by which the code at cur refers to the package with
-// the given path, and the edits that import it where it is not. ok is false
-// where the name means something else there.
+// Import returns the name by which the code at cur refers to the package with the given path, and the
+// edits that import it if the file does not. ok is false if the name has another meaning there.
 func (c *Code) Import(cur inspector.Cursor, path string) (name string, edits []analysis.TextEdit, ok bool) {
 	for at := range cur.Enclosing((*ast.File)(nil)) {
 		return Import(c.Pkg, at.Node().(*ast.File), cur.Node().Pos(), path)
@@ -32,7 +31,7 @@ func (c *Code) Import(cur inspector.Cursor, path string) (name string, edits []a
 	return "", nil, false
 }
 
-// Import is [Code.Import] for a place in a file of pkg.
+// Import is [Code.Import] for a position in a file of pkg.
 func Import(pkg *types.Package, file *ast.File, pos token.Pos, path string) (name string, edits []analysis.TextEdit,
 	ok bool) {
 	name = path[strings.LastIndex(path, "/")+1:]
@@ -82,8 +81,8 @@ func lookup(pkg *types.Package, pos token.Pos, name string) types.Object {
 	return obj
 }
 
-// FreeName returns name, or name with a number, so that it means nothing yet
-// in the package and was not given out before in this pass.
+// FreeName returns name, with a number appended if needed, such that it is unused in
+// the package and was not returned before in this pass.
 func (p *Pass) FreeName(pos token.Pos, name string) string {
 	taken := map[string]bool{}
 	for id, obj := range p.Info.Defs {
@@ -99,9 +98,9 @@ func (p *Pass) FreeName(pos token.Pos, name string) string {
 	}
 }
 
-// Hoist returns the edits that move the expression at cur to a package
-// variable before the function around it. ok is false where it names anything
-// local, or where the user wants no such fix.
+// Hoist returns the edits that move the expression at cur to a package variable before
+// the function around it. ok is false if the expression refers to anything local, or if
+// the user turned off such fixes.
 func (p *Pass) Hoist(cur inspector.Cursor, name string) (edits []analysis.TextEdit, ok bool) {
 	e := cur.Node().(ast.Expr)
 	decl := FuncDecl(cur)
@@ -136,15 +135,14 @@ func FuncDecl(cur inspector.Cursor) *ast.FuncDecl {
 	return nil
 }
 
-// NoInline reports whether decl tells the compiler not to inline it.
+// NoInline reports whether decl has the directive go:noinline.
 func NoInline(decl *ast.FuncDecl) bool {
 	return decl.Doc != nil && slices.ContainsFunc(decl.Doc.List, func(c *ast.Comment) bool {
 		return strings.HasPrefix(c.Text, "//go:noinline")
 	})
 }
 
-// OnlyReturns returns the expression that decl returns where that is all it does, or
-// nil.
+// OnlyReturns returns the expression that decl returns, or nil if decl does anything else.
 func OnlyReturns(decl *ast.FuncDecl) ast.Expr {
 	if decl == nil || decl.Body == nil || len(decl.Body.List) != 1 {
 		return nil
@@ -155,8 +153,8 @@ func OnlyReturns(decl *ast.FuncDecl) ast.Expr {
 	return nil
 }
 
-// Func returns the innermost function around cur, a declaration or a literal,
-// and its body.
+// Func returns the innermost function declaration or literal around cur, cur itself
+// excluded, and its body.
 func Func(cur inspector.Cursor) (inspector.Cursor, *ast.BlockStmt) {
 	for at := range cur.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
 		if at.Node() == cur.Node() {

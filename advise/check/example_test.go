@@ -14,8 +14,8 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// A check is one value. It says nothing of cold lines, such as that of init, and
-// with ReportAll the rest without a profile.
+// A check is one value. It skips cold lines, such as those of init; without a profile,
+// only ReportAll shows the rest.
 func Example() {
 	madeMaps := check.New(check.Check{
 		Name:     "mademaps",
@@ -67,8 +67,8 @@ func init() {
 	// maps.go:8:16: advice: a map each time; clear one
 }
 
-// parsed makes a package of one file that imports nothing. packages.Load makes
-// packages of a module.
+// parsed type-checks a package of one file without imports. For packages of a module
+// use packages.Load.
 func parsed(name, src string) (*packages.Package, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// formatters are the functions of package fmt with a format, and the number of
-// that argument.
+// formatters maps the functions of package fmt that take a format to the index of that argument.
 var formatters = map[string]int{"Sprintf": 0, "Printf": 0, "Errorf": 0, "Fprintf": 1, "Appendf": 1}
 
-// Verb returns the verb that formats argument i of call, of a function of
-// package fmt with a constant format; '?' where that cannot be told, and 0 for
-// anything else. What the format does not name has the verb '?', too.
+// Verb returns the verb that formats argument i of call, a call of a package fmt
+// function with a constant format. It returns '?' if there is no such verb or it is
+// unknown, and 0 if call is of another package.
 func Verb(c *Code, call *ast.CallExpr, i int) byte {
 	fn := c.Callee(call)
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "fmt" {
@@ -38,15 +37,15 @@ func Verb(c *Code, call *ast.CallExpr, i int) byte {
 	return '?'
 }
 
-// A Piece of a format is literal text, or a verb.
+// A Piece is a part of a format: literal text or a verb.
 type Piece struct {
 	Text   string
 	Verb   byte // 0 for text
-	Shaped bool // by flags, a width or a precision
+	Shaped bool // has flags, a width or a precision
 }
 
-// Pieces cuts a format; ok is false where it takes widths from arguments or
-// names them by number.
+// Pieces splits a format; ok is false if it is malformed, takes widths from arguments
+// or numbers its arguments.
 func Pieces(format string) (pieces []Piece, ok bool) {
 	var text []byte
 	flush := func() {

@@ -11,18 +11,17 @@ import (
 	"golang.org/x/tools/go/cfg"
 )
 
-// SmallLoop is the number of rounds up to which a loop does not count as one.
+// SmallLoop is the largest number of rounds for which a loop is ignored.
 const SmallLoop = 8
 
-// Loop returns the innermost loop of its function that runs the code at cur
-// again and again: not one of few rounds, nor one that cur leaves after its
-// first.
+// Loop returns the innermost loop of its function that runs the code at cur repeatedly, or nil. It
+// skips loops of at most SmallLoop rounds and loops that cur always leaves in its first round.
 func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 	fn, body := Func(cur)
 	if body == nil {
 		return nil
 	}
-	var from *cfg.Block // which runs cur
+	var from *cfg.Block // the block that runs cur
 	for at := cur; at.Node() != fn.Node(); at = at.Parent() {
 		loop, ok := inRounds(at)
 		if !ok {
@@ -41,8 +40,7 @@ func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 	return nil
 }
 
-// inRounds returns the loop that is the parent of at and runs it in each of its
-// rounds.
+// inRounds returns the loop that is the parent of at, if at runs in each of its rounds.
 func inRounds(at inspector.Cursor) (ast.Stmt, bool) {
 	switch loop := at.Parent().Node().(type) {
 	case *ast.ForStmt:
@@ -53,8 +51,8 @@ func inRounds(at inspector.Cursor) (ast.Stmt, bool) {
 	return nil, false
 }
 
-// block returns the block of a function's control flow that runs the code at cur,
-// or that cur begins with; nil where none does.
+// block returns the control-flow block that runs the code at cur, or where that code
+// begins; nil if there is none.
 func (c *Code) block(body *ast.BlockStmt, cur inspector.Cursor) *cfg.Block {
 	blocks, ok := c.flows.Load(body)
 	if !ok {
@@ -73,7 +71,7 @@ func (c *Code) block(body *ast.BlockStmt, cur inspector.Cursor) *cfg.Block {
 			return b
 		}
 	}
-	for at := range cur.Preorder() { // a statement of several blocks
+	for at := range cur.Preorder() { // a statement that spans several blocks
 		if b := of[at.Node()]; b != nil {
 			return b
 		}
@@ -81,8 +79,8 @@ func (c *Code) block(body *ast.BlockStmt, cur inspector.Cursor) *cfg.Block {
 	return nil
 }
 
-// again reports whether control may get from a block to the next round of loop
-// without leaving it.
+// again reports whether control can get from a block to the next round of loop without
+// leaving the loop.
 func again(from *cfg.Block, loop ast.Stmt) bool {
 	seen := map[*cfg.Block]bool{}
 	ahead := slices.Clone(from.Succs)
@@ -114,8 +112,7 @@ func (c *Code) Stops(call *ast.CallExpr) bool {
 	return ok
 }
 
-// Rounds returns how many rounds a loop runs where its bounds are constants,
-// otherwise -1.
+// Rounds returns the number of rounds of a loop with constant bounds, -1 for any other loop.
 func (c *Code) Rounds(loop ast.Stmt) int64 {
 	switch loop := loop.(type) {
 	case *ast.RangeStmt:

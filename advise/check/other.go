@@ -8,18 +8,18 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// Reads reports whether fn, of the standard library, only reads its argument.
+// Reads reports whether fn, a function of the standard library, only reads its argument number arg.
 func Reads(fn *types.Func, arg int) bool {
 	use, ok := known(fn, arg)
 	return ok && use == 0
 }
 
-// Standard reports whether fn is of the standard library.
+// Standard reports whether fn belongs to the standard library.
 func Standard(fn *types.Func) bool { return life.Standard(fn) }
 
-// Sibling returns the name of the function or method beside fn that takes a
-// []byte where fn takes a string as its argument number i, and is named like it:
-// Match for MatchString, RuneCount for RuneCountInString, LoadBytes for Load.
+// Sibling returns the name of the function or method beside fn that takes a []byte
+// where fn takes a string as argument i, or "". It goes by names: Match for
+// MatchString, RuneCount for RuneCountInString, LoadBytes for Load.
 func Sibling(fn *types.Func, i int) string {
 	sig := fn.Signature()
 	if i >= sig.Params().Len() || !IsString(sig.Params().At(i).Type()) {
@@ -46,8 +46,8 @@ func Sibling(fn *types.Func, i int) string {
 	return ""
 }
 
-// Size returns the bytes that a value of type t takes: beyond all bounds where
-// that depends on a type parameter.
+// Size returns the size in bytes of a value of type t, or math.MaxInt64 if it depends
+// on a type parameter.
 func (p *Pass) Size(t types.Type) int64 {
 	if life.Parametrized(t) {
 		return math.MaxInt64

@@ -14,23 +14,23 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// A Pass is one check on one package.
+// A Pass is one run of a check on one package.
 type Pass struct {
 	*analysis.Pass
 	*Code
-	Life   *life.Package // who keeps what, for a check that asks: without sites where a package has no SSA
+	Life   *life.Package // lifetimes: nil unless Check.Lifetimes is set; without sites if SSA cannot be built
 	check  *Check
-	given  map[string]bool // names that FreeName gave out
-	caveat Caveat          // of what is reported
+	given  map[string]bool // names that FreeName returned
+	caveat Caveat          // added to each report
 }
 
-// Report reports node unless its line is excused. The edits are one fix.
+// Report reports node, unless its file or line is exempt. The edits form one suggested fix.
 func (p *Pass) Report(node ast.Node, message string, edits ...analysis.TextEdit) {
 	p.ReportWith(node, nil, message, edits...)
 }
 
-// ReportWith is Report for what allocates in other lines, too: those of also,
-// whose share of a profile is the finding's as well.
+// ReportWith is Report for a finding that also allocates in other lines, those of also.
+// Their share of a profile counts for the finding.
 func (p *Pass) ReportWith(node ast.Node, also []ast.Node, message string, edits ...analysis.TextEdit) {
 	f := p.file(node.Pos())
 	if f == nil || f.generated || !p.check.holds(f.version) ||
@@ -54,7 +54,7 @@ func (p *Pass) ReportWith(node ast.Node, also []ast.Node, message string, edits 
 	p.Pass.Report(d)
 }
 
-// dropsComment reports whether an edit replaces a comment.
+// dropsComment reports whether an edit would drop a comment.
 func (p *Pass) dropsComment(edits []analysis.TextEdit) bool {
 	for _, f := range p.Files {
 		for _, group := range f.Comments {
@@ -68,8 +68,8 @@ func (p *Pass) dropsComment(edits []analysis.TextEdit) bool {
 	return false
 }
 
-// Calls calls f for each call of a function or method of package path with one
-// of the given names; methods are written "Type.Name".
+// Calls calls f for each call of a function or method of package path with one of the
+// given names; a method is named "Type.Name".
 func (p *Pass) Calls(path string, names []string, f func(cur inspector.Cursor, call *ast.CallExpr, name string)) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		if call, ok := p.IsCall(cur.Node().(ast.Expr), path, names...); ok {
@@ -78,13 +78,13 @@ func (p *Pass) Calls(path string, names []string, f func(cur inspector.Cursor, c
 	}
 }
 
-// Callee returns the function or method that call names, or nil.
+// Callee returns the function or method that call names, or nil if it names none.
 func (c *Code) Callee(call *ast.CallExpr) *types.Func {
 	fn, _ := typeutil.Callee(c.Info, call).(*types.Func)
 	return fn
 }
 
-// IsCall reports whether e is a call of the function path.name.
+// IsCall reports whether e calls a function of package path with one of the given names, and returns the call.
 func (c *Code) IsCall(e ast.Expr, path string, names ...string) (*ast.CallExpr, bool) {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {
@@ -97,7 +97,7 @@ func (c *Code) IsCall(e ast.Expr, path string, names ...string) (*ast.CallExpr, 
 	return call, true
 }
 
-// Builtin returns the name of the builtin function that call calls, also of
+// Builtin returns the name of the builtin function that call calls, including those of
 // package unsafe, or "".
 func (c *Code) Builtin(call *ast.CallExpr) string {
 	if b, ok := typeutil.Callee(c.Info, call).(*types.Builtin); ok {
@@ -106,7 +106,7 @@ func (c *Code) Builtin(call *ast.CallExpr) string {
 	return ""
 }
 
-// Appends returns the variable that assign appends to, as v = append(v, …), or nil.
+// Appends returns v if assign is v = append(v, …), else nil.
 func (c *Code) Appends(assign *ast.AssignStmt) *types.Var {
 	if len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
 		return nil
@@ -118,8 +118,7 @@ func (c *Code) Appends(assign *ast.AssignStmt) *types.Var {
 	return nil
 }
 
-// Conversion returns the operand of e where e converts it to a type for which
-// to holds.
+// Conversion returns the operand of e if e is a conversion to a type that to accepts.
 func (c *Code) Conversion(e ast.Expr, to func(types.Type) bool) (ast.Expr, bool) {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 {
@@ -142,7 +141,7 @@ func (c *Code) Var(e ast.Expr) *types.Var {
 	return v
 }
 
-// TypeOf returns the type of e: an invalid one, never nil, where it is unknown.
+// TypeOf returns the type of e, or types.Typ[types.Invalid] if it is unknown; never nil.
 func (c *Code) TypeOf(e ast.Expr) types.Type {
 	if t := c.Info.TypeOf(e); t != nil {
 		return t
@@ -150,7 +149,7 @@ func (c *Code) TypeOf(e ast.Expr) types.Type {
 	return types.Typ[types.Invalid]
 }
 
-// Base returns what e points to, is an element of or asserts: the outermost operand.
+// Base strips parentheses, dereferences, indexes and type assertions from e.
 func Base(e ast.Expr) ast.Expr {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.StarExpr:
@@ -171,7 +170,7 @@ func (c *Code) Local(v *types.Var) bool {
 // IsConst reports whether e has a constant value.
 func (c *Code) IsConst(e ast.Expr) bool { return c.Info.Types[e].Value != nil }
 
-// FuncName is the name of a function, or Type.Name of a method.
+// FuncName returns the name of a function, or Type.Name for a method.
 func FuncName(fn *types.Func) string {
 	recv := fn.Signature().Recv()
 	if recv == nil {
@@ -183,7 +182,7 @@ func FuncName(fn *types.Func) string {
 	return fn.Name()
 }
 
-// NamedOf returns the named type of t or of what t points to, or nil.
+// NamedOf returns the named type that t is or points to, or nil.
 func NamedOf(t types.Type) *types.Named {
 	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = ptr.Elem()
@@ -217,7 +216,7 @@ func IsError(t types.Type) bool {
 	return t != nil && types.Implements(t, errorType)
 }
 
-// HasPointers reports whether the collector scans a value of type t.
+// HasPointers reports whether the garbage collector scans a value of type t.
 func HasPointers(t types.Type) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
@@ -235,7 +234,7 @@ func HasPointers(t types.Type) bool {
 	return true
 }
 
-// Source returns the text of node as gofmt prints it where it fits a line.
+// Source returns the source text of node, or a printed form of the expression if the file cannot be read.
 func (p *Pass) Source(node ast.Node) string {
 	data, err := p.ReadFile(p.Fset.File(node.Pos()).Name())
 	if err != nil {
@@ -244,9 +243,9 @@ func (p *Pass) Source(node ast.Node) string {
 	return string(data[p.Fset.Position(node.Pos()).Offset:p.Fset.Position(node.End()).Offset])
 }
 
-// Indent returns the white space that the line of pos begins with.
+// Indent returns the leading white space of the line with pos.
 func (p *Pass) Indent(pos token.Pos) string {
-	at := p.Fset.PositionFor(pos, false) // not where a line comment says
+	at := p.Fset.PositionFor(pos, false) // ignores //line directives
 	data, err := p.ReadFile(p.Fset.File(pos).Name())
 	if err != nil {
 		return strings.Repeat("\t", at.Column-1)

@@ -7,18 +7,18 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// A TextFunc says what a function of package strings does with its first argument,
-// where package bytes has one with the same meaning.
+// A TextFunc says what a function of package strings does with its first argument, if
+// package bytes has a function with the same meaning.
 type TextFunc int
 
 const (
-	Finds  TextFunc = iota + 1 // asks, and all of its arguments are texts
-	Tells                      // where something is
-	Cuts                       // returns parts
-	Copies                     // makes a text of its own
+	Finds  TextFunc = iota + 1 // searches or compares; package bytes takes a []byte for every argument
+	Tells                      // searches; package bytes takes a []byte for the first argument only
+	Cuts                       // returns parts of it
+	Copies                     // returns a new string
 )
 
-// TextFuncs are those functions.
+// TextFuncs maps the names of those functions to what they do.
 var TextFuncs = map[string]TextFunc{}
 
 func init() {
@@ -36,7 +36,7 @@ func init() {
 	}
 }
 
-// textArg is the use of a text as argument number arg of fn.
+// textArg returns the use of a string as argument number arg of fn.
 func (u *user) textArg(cur inspector.Cursor, call *ast.CallExpr, fn *types.Func, arg int) Use {
 	if fn.Pkg() == nil {
 		return Hands
@@ -48,7 +48,7 @@ func (u *user) textArg(cur inspector.Cursor, call *ast.CallExpr, fn *types.Func,
 		return Searches | u.expr(cur.Parent())
 	case path == "strings" && plain && kind == 0:
 		return Hands
-	case path == "strings" && plain && kind != Copies: // or what is searched for
+	case path == "strings" && plain && kind != Copies: // or it is the string to search for
 		return Searches
 	case path == "strings" || Verb(u.Code, call, arg) != 0 || fn.Name() == "WriteString":
 		return Formats

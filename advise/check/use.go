@@ -9,34 +9,34 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// Use is what is done with a value that refers to memory, or with a text and all
-// that is cut from it: a set.
+// A Use is a set of what is done with a value that refers to memory, or with a string
+// and all strings cut from it.
 type Use int
 
 const (
 	Writes   Use = 1 << iota // changes the memory
-	MayWrite                 // appends to it, or hands it to code that may change it
-	Keeps                    // holds on to it
-	Returns                  // or returns it: with Keeps
-	Hands                    // hands it to code that may do so
-	Compares                 // compares, measures or goes over it
-	Searches                 // by a function that packages bytes and strings both have
-	Converts                 // looks it up, joins or copies it: string(b) could stand in the place of a text
-	Formats                  // formats or writes it, or gives it to a function that only reads it
-	Parses                   // by strconv and the like, of which bytes have none
+	MayWrite                 // appends to it, or passes it to code that may change it
+	Keeps                    // keeps a reference to it
+	Returns                  // returns it; always set with Keeps
+	Hands                    // passes it to code that may keep it
+	Compares                 // compares, measures or ranges over it
+	Searches                 // searches it by a function that both packages bytes and strings have
+	Converts                 // looks it up, joins or copies it: string(b) would do in place of a string
+	Formats                  // formats or writes it, or passes it to a function that only reads it
+	Parses                   // parses it with strconv or the like, which take no []byte
 )
 
-// Reads reports whether the memory is neither changed nor held.
+// Reads reports whether the memory is neither changed nor kept.
 func (u Use) Reads() bool { return u&(Writes|MayWrite|Keeps|Hands) == 0 }
 
-// ParamUse returns what fn does with its parameter number i, counted as
-// arguments are; ok is false where the body is not in this package.
+// ParamUse returns what fn does with its parameter number i, not counting the receiver;
+// ok is false if the body is not in this package.
 func (c *Code) ParamUse(fn *types.Func, i int) (use Use, ok bool) { return c.user(false).param(fn, i) }
 
 // ExprUse returns what is done with the value of the expression at cur.
 func (c *Code) ExprUse(cur inspector.Cursor) Use { return c.user(false).expr(cur) }
 
-// TextUse returns what is done with the text at cur and all that is cut from it.
+// TextUse returns what is done with the string at cur and all strings cut from it.
 func (c *Code) TextUse(cur inspector.Cursor) Use { return c.user(true).expr(cur) }
 
 func (c *Code) user(text bool) *user { return &user{c, text, map[*types.Var]bool{}} }
@@ -44,7 +44,7 @@ func (c *Code) user(text bool) *user { return &user{c, text, map[*types.Var]bool
 // A user follows a value through the variables of a function.
 type user struct {
 	*Code
-	text bool // a text, and not memory
+	text bool // a string, not memory
 	seen map[*types.Var]bool
 }
 
@@ -59,7 +59,7 @@ func (u *user) param(fn *types.Func, i int) (Use, bool) {
 	return u.variable(fn.Origin().Signature().Params().At(i)), true
 }
 
-// variable returns the union of what is done with v wherever it is named.
+// variable returns the union of all uses of v.
 func (u *user) variable(v *types.Var) (use Use) {
 	if u.seen[v] {
 		return 0
@@ -110,7 +110,7 @@ func (u *user) expr(cur inspector.Cursor) Use {
 		}
 	case *ast.CompositeLit:
 		if _, isMap := u.TypeOf(parent).Underlying().(*types.Map); !isMap && !u.text {
-			return u.expr(cur.Parent()) // as far as that goes
+			return u.expr(cur.Parent()) // used as the literal is
 		}
 	case *ast.UnaryExpr:
 		if _, literal := e.(*ast.CompositeLit); literal && !u.text {
@@ -124,7 +124,7 @@ func (u *user) expr(cur inspector.Cursor) Use {
 	return Keeps
 }
 
-// index is the use of a value as a list or map that is indexed, or as the index.
+// index returns the use of a value that is indexed, or that is the index.
 func (u *user) index(cur inspector.Cursor, index *ast.IndexExpr) Use {
 	assigned, t := u.assigned(cur.Parent()), u.TypeOf(index)
 	switch {
@@ -149,7 +149,7 @@ func isStruct(t types.Type) bool {
 	return ok
 }
 
-// field is the use of a value by naming one of its fields or methods.
+// field returns the use of a value by selecting one of its fields or methods.
 func (u *user) field(cur inspector.Cursor, sel *ast.SelectorExpr) Use {
 	s := u.Info.Selections[sel]
 	if s != nil && s.Kind() == types.MethodVal {
@@ -164,8 +164,8 @@ func (u *user) field(cur inspector.Cursor, sel *ast.SelectorExpr) Use {
 	return Compares
 }
 
-// ranged is the use of a value in the head of a loop: a list of texts gives them to
-// a variable.
+// ranged returns the use of a value in the head of a range loop, which assigns the
+// elements of a list of strings to a variable.
 func (u *user) ranged(loop *ast.RangeStmt, e ast.Node) Use {
 	element := loop.Value
 	if _, seq := u.TypeOf(loop.X).Underlying().(*types.Signature); seq {
@@ -180,11 +180,11 @@ func (u *user) ranged(loop *ast.RangeStmt, e ast.Node) Use {
 	return u.into(element)
 }
 
-// assign follows a value into what it is assigned to.
+// assign follows a value into the variables of an assignment.
 func (u *user) assign(cur inspector.Cursor, assign *ast.AssignStmt) (use Use) {
 	switch {
 	case u.assigned(cur):
-		return 0 // another value takes its place
+		return 0 // overwritten
 	case assign.Tok != token.DEFINE && assign.Tok != token.ASSIGN:
 		return Converts // +=
 	}
@@ -210,7 +210,7 @@ func (u *user) into(e ast.Expr) Use {
 	return u.variable(v)
 }
 
-// arg is the use of a value as an argument of a call.
+// arg returns the use of a value as an argument of a call.
 func (u *user) arg(cur inspector.Cursor, call *ast.CallExpr) Use {
 	arg := slices.Index(call.Args, cur.Node().(ast.Expr))
 	if arg < 0 {
@@ -253,18 +253,18 @@ func (u *user) arg(cur inspector.Cursor, call *ast.CallExpr) Use {
 	}
 	use, ok := u.param(fn, arg)
 	switch {
-	case ok && call.Ellipsis.IsValid() && fn.Signature().Variadic(): // the slice itself
+	case ok && call.Ellipsis.IsValid() && fn.Signature().Variadic(): // passes the slice itself
 		return u.variable(fn.Origin().Signature().Params().At(fn.Signature().Params().Len() - 1))
 	case ok:
 		return use
 	case call.Ellipsis.IsValid() && refers(fn.Signature(), false):
-		return Keeps // the result is likely made of the slice itself
+		return Keeps // the result may refer to the slice
 	}
 	return Hands | MayWrite
 }
 
-// alias reports whether the result of call is the memory of its first argument: a
-// function of package unsafe, or one of this package that is no more than a call of one.
+// alias reports whether the result of call shares the memory of its first argument: call names
+// a function of package unsafe, or a function of this package that only wraps one.
 func (c *Code) alias(call *ast.CallExpr) bool {
 	switch c.Builtin(call) {
 	case "String", "StringData", "Slice", "SliceData":
@@ -279,7 +279,7 @@ func (c *Code) alias(call *ast.CallExpr) bool {
 	return made != nil && decl.Recv == nil && c.unsafely(made)
 }
 
-// unsafely reports whether e is made by package unsafe.
+// unsafely reports whether e uses package unsafe.
 func (c *Code) unsafely(e ast.Expr) (found bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
@@ -292,8 +292,8 @@ func (c *Code) unsafely(e ast.Expr) (found bool) {
 	return found
 }
 
-// refers reports whether a result, other than an error, can refer to an argument's
-// memory: where texts say so, a string as well.
+// refers reports whether a result other than an error can refer to the memory of an
+// argument. Strings count only if texts is set.
 func refers(sig *types.Signature, texts bool) bool {
 	for r := range sig.Results().Variables() {
 		if t := r.Type(); HasPointers(t) && (texts || !IsString(t)) && !IsError(t) {
@@ -303,8 +303,8 @@ func refers(sig *types.Signature, texts bool) bool {
 	return false
 }
 
-// known knows the functions of the standard library that read an argument
-// without keeping it, and some that write it.
+// known returns what a standard library function does with an argument; ok is false
+// unless it is known to read the argument without keeping it, or to write it.
 func known(fn *types.Func, arg int) (Use, bool) {
 	if fn.Pkg() == nil {
 		return 0, false
@@ -355,7 +355,7 @@ func (c *Code) assigned(cur inspector.Cursor) bool {
 // taken.
 func (c *Code) Writes(cur inspector.Cursor) bool { return c.assigned(cur) || addressed(cur) }
 
-// Assigned reports whether v is given another value anywhere in within.
+// Assigned reports whether v is written to, or its address taken, anywhere in within.
 func (c *Code) Assigned(v *types.Var, within ast.Node) bool {
 	return slices.ContainsFunc(c.Uses(v), func(cur inspector.Cursor) bool {
 		return Within(cur.Node(), within) && c.Writes(cur)
@@ -367,8 +367,8 @@ func addressed(cur inspector.Cursor) bool {
 	return ok && u.Op == token.AND
 }
 
-// Declared returns the statement that declares v, before the one at cur and in the
-// same list, and the value that v has by it; nil for none.
+// Declared returns the statement that declares v, among those before cur in the same
+// list, and the initial value; nil for none.
 func (c *Code) Declared(cur inspector.Cursor, v *types.Var) (ast.Stmt, ast.Expr) {
 	for at, ok := cur.PrevSibling(); ok; at, ok = at.PrevSibling() {
 		switch stmt := at.Node().(type) {
