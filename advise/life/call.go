@@ -12,7 +12,7 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in where) {
 	c := call.Common()
 	if name := starts(call); name != "" {
 		w.unsure(waits(w.fn), func() { w.hold(Holder{Kind: Goroutine, Name: name, Index: -1, Pos: call.Pos()}) })
-		w.fate.Started, w.fate.Beyond = true, true // it runs while the next round does
+		w.fate.Started, w.fate.Beyond = true, true // it may still run in the next round
 		return
 	}
 	if b, ok := c.Value.(*ssa.Builtin); ok {
@@ -35,8 +35,8 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in where) {
 	}
 }
 
-// receiver follows v into a method that an interface names. One that is not known is taken
-// not to keep its receiver, though what it returns may.
+// receiver follows v as the receiver of an interface method. An unknown method is taken
+// not to keep its receiver, but its results may refer to it.
 func (w *walker) receiver(call ssa.CallInstruction, in where) {
 	c := call.Common()
 	if methods := w.p.methods(c); len(methods) > 0 {
@@ -56,7 +56,7 @@ func (w *walker) receiver(call ssa.CallInstruction, in where) {
 	}
 }
 
-// of is what becomes of what a parameter refers to itself, or of what lies behind that.
+// of returns the use of what the parameter refers to itself or, if inside is set, of what lies behind that.
 func (q *Param) of(inside bool) *Use {
 	if inside {
 		return &q.Inside
@@ -64,7 +64,7 @@ func (q *Param) of(inside bool) *Use {
 	return &q.Self
 }
 
-// apply follows what a callee does with an argument.
+// apply follows v through what a callee does with it.
 func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, in where) {
 	c := call.Common()
 	for _, k := range use.Keeps {
@@ -99,7 +99,7 @@ func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, in 
 	args := call.Common().Args
 	switch name {
 	case "append":
-		if args[0] == v || in.depth != itself && holdsMore(v) { // or the elements of the list, not the list
+		if args[0] == v || in.depth != itself && holdsMore(v) { // or the appended elements lead to it
 			w.value(call.Value(), in)
 		}
 	case "copy":
@@ -111,16 +111,16 @@ func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, in 
 	}
 }
 
-// holdsMore reports whether the elements of a list refer to memory, too.
+// holdsMore reports whether v is a slice whose elements can refer to memory.
 func holdsMore(v ssa.Value) bool {
 	s, ok := v.Type().Underlying().(*types.Slice)
 	return ok && refers(s.Elem(), 0)
 }
 
-// argUse is what a call does with argument n; nil where that is unknown.
+// argUse returns what a call does with argument n, or nil if that is unknown.
 func (p *Package) argUse(c *ssa.CallCommon, n int, inside bool) *Use {
 	if use := contract(c, n); use == pooled && inside {
-		return lets // what is put into a pool is taken to hold nothing that is still needed
+		return lets // assume that a pooled object refers to nothing still in use
 	} else if use != nil {
 		return use
 	}
@@ -139,8 +139,8 @@ func (p *Package) argUse(c *ssa.CallCommon, n int, inside bool) *Use {
 	return lets
 }
 
-// callee is the summary of what a call names, or nil: of an interface, a function value,
-// and what reflection does, whose values lead to what their types do not say.
+// callee returns the summary of the function that a call names. It is nil for interface methods, for
+// function values and for package reflect, whose values lead to more than their types show.
 func (p *Package) callee(c *ssa.CallCommon) *Summary {
 	fn := static(c)
 	if fn == nil {
@@ -152,7 +152,7 @@ func (p *Package) callee(c *ssa.CallCommon) *Summary {
 	return p.Summary(fn)
 }
 
-// imported is what another package says of a function; nil where it says nothing.
+// imported returns the summary of a function of another package, or nil.
 func (p *Package) imported(fn *types.Func) *Summary {
 	if fn.Pkg() == nil || fn.Pkg() == p.Pkg || p.Source.Facts == nil {
 		return nil
@@ -164,8 +164,8 @@ func (p *Package) imported(fn *types.Func) *Summary {
 	return facts.Funcs[fn.Origin().FullName()]
 }
 
-// methods returns the methods of the package's types that an invoke may call,
-// where the interface is the package's own.
+// methods returns the methods of this package that an invoke may call, if the interface
+// type belongs to this package too.
 func (p *Package) methods(c *ssa.CallCommon) []*ssa.Function {
 	if !c.IsInvoke() {
 		return nil
@@ -177,7 +177,7 @@ func (p *Package) methods(c *ssa.CallCommon) []*ssa.Function {
 	return p.byName[methodKey(c.Method.Name(), c.Method.Signature())]
 }
 
-// methodKey tells functions apart by name and by the types of their parameters and results.
+// methodKey returns a key of a function's name and the types of its parameters and results.
 func methodKey(name string, sig *types.Signature) string {
 	for _, vars := range []*types.Tuple{sig.Params(), sig.Results()} {
 		name += "("

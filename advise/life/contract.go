@@ -9,13 +9,12 @@ import (
 )
 
 var (
-	lets   = &Use{} // nobody holds it afterwards
+	lets   = &Use{} // the callee does not keep it
 	pooled = &Use{Keeps: []Keep{{Kind: Global, Name: "of type sync.Pool"}}}
 )
 
-// contract is what the documentation of the standard library says of an
-// argument, where no analysis of a body could: behind interfaces, reflection,
-// assembly.
+// contract returns what the standard library documents about argument n, where no analysis of a body
+// can tell: behind interfaces, reflection and assembly. It returns nil for anything else.
 func contract(c *ssa.CallCommon, n int) *Use {
 	if c.IsInvoke() {
 		return methodContract(c.Method)
@@ -31,8 +30,8 @@ func contract(c *ssa.CallCommon, n int) *Use {
 	return funcContract(obj, n)
 }
 
-// methodContract knows the methods of io, hash, sort, fmt and error: none keeps
-// its arguments.
+// methodContract knows interface methods of io, hash, sort, fmt and error: none keeps
+// its arguments. It goes by name and signature.
 func methodContract(m *types.Func) *Use {
 	sig := m.Signature()
 	switch m.Name() {
@@ -50,7 +49,7 @@ func methodContract(m *types.Func) *Use {
 	return nil
 }
 
-// Standard reports whether fn is of the standard library.
+// Standard reports whether fn belongs to the standard library.
 func Standard(fn *types.Func) bool {
 	if fn.Pkg() == nil {
 		return true
@@ -59,9 +58,9 @@ func Standard(fn *types.Func) bool {
 	return !strings.Contains(first, ".")
 }
 
-// fills reports whether a method takes bytes and numbers alone, and returns numbers
-// and errors: such as those of ByteOrder and cipher.Block, which read the bytes or
-// fill them.
+// fills reports whether a method takes only bytes and numbers and its results refer to
+// no memory, errors aside. Such methods, those of ByteOrder and cipher.Block for
+// example, read the bytes or fill them.
 func fills(sig *types.Signature) bool {
 	for v := range sig.Params().Variables() {
 		if refers(v.Type(), 0) && !IsBytes(v.Type()) {
@@ -76,8 +75,8 @@ func fills(sig *types.Signature) bool {
 	return true
 }
 
-// readers are packages whose functions only read what they are given, apart
-// from the buffers and values that are there to be written.
+// readers are packages whose functions only read their arguments, apart from buffers
+// and values that they are called to write.
 var readers = []string{"fmt", "log", "encoding/json", "encoding/xml", "encoding/gob", "encoding/binary", "unicode/utf8",
 	"internal/bytealg", "hash/crc32", "crypto/sha256", "crypto/md5", "crypto/sha1", "crypto/sha512", "runtime", "syscall",
 	"math/big", "strconv", "testing", "errors", "encoding/base64", "encoding/hex"}
@@ -102,7 +101,7 @@ func funcContract(fn *types.Func, n int) *Use {
 		}
 	case "sort":
 		switch fn.Name() {
-		case "Slice", "SliceStable": // which swap by reflection
+		case "Slice", "SliceStable": // they swap by reflection
 			return lets
 		}
 	}
@@ -110,7 +109,7 @@ func funcContract(fn *types.Func, n int) *Use {
 		return nil
 	}
 	var use Use
-	for r := range min(sig.Results().Len(), 32) { // an error may hold what it is about; appended to is what comes first
+	for r := range min(sig.Results().Len(), 32) { // functions like AppendInt return their first argument
 		if t := sig.Results().At(r).Type(); n == 0 && sig.Recv() == nil && sig.Params().Len() > 0 &&
 			types.Identical(t, sig.Params().At(0).Type()) && !IsString(t) {
 			use.Returns |= 1 << r
@@ -122,7 +121,7 @@ func funcContract(fn *types.Func, n int) *Use {
 	return &use
 }
 
-// onlyText reports whether all results are texts, bytes, numbers or errors.
+// onlyText reports whether all results are strings, bytes, numbers or errors.
 func onlyText(vars *types.Tuple) bool {
 	for v := range vars.Variables() {
 		if refersLike(v.Type()) && !IsString(v.Type()) && !IsBytes(v.Type()) {
@@ -132,8 +131,7 @@ func onlyText(vars *types.Tuple) bool {
 	return true
 }
 
-// refersLike reports whether t can refer to the memory of an argument: errors
-// are taken not to.
+// refersLike reports whether t can refer to the memory of an argument. Errors are assumed not to.
 func refersLike(t types.Type) bool {
 	return refers(t, 0) && !isError(t)
 }

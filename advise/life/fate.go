@@ -8,22 +8,22 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A Fate is what becomes of memory after it was made.
+// A Fate says what becomes of memory after its allocation.
 type Fate struct {
-	Holders []Holder // none: it dies with the call of its function
-	Started bool     // a goroutine is given it
-	Beyond  bool     // it is used beyond the round of the innermost loop that made it
+	Holders []Holder // none: it dies when its function returns
+	Started bool     // it is passed to a goroutine
+	Beyond  bool     // it is used after the round of the innermost loop that made it
 }
 
 // Dies reports whether nobody keeps the memory when its function returns.
 func (f *Fate) Dies() bool { return len(f.Holders) == 0 }
 
-// Has reports whether there is a holder of a kind.
+// Has reports whether there is a holder of the given kind. Results of outer functions do not count.
 func (f *Fate) Has(kind HolderKind) bool {
 	return slices.ContainsFunc(f.Holders, func(h Holder) bool { return h.Kind == kind && h.Outer == "" })
 }
 
-// hold notes a holder, but for strings that cannot refer to the memory.
+// hold adds a holder, unless it is a string that cannot refer to the memory.
 func (w *walker) hold(h Holder) {
 	h.Perhaps = h.Perhaps || w.perhaps || h.Kind == Callee
 	if w.text || !h.AsText {
@@ -31,7 +31,7 @@ func (w *walker) hold(h Holder) {
 	}
 }
 
-// unsure follows memory to where it may be, or may not.
+// unsure calls follow; if open is set, the holders that it finds are not certain.
 func (w *walker) unsure(open bool, follow func()) {
 	before := w.perhaps
 	w.perhaps = before || open
@@ -39,7 +39,7 @@ func (w *walker) unsure(open bool, follow func()) {
 	w.perhaps = before
 }
 
-// add adds a holder, once; one that is certain takes the place of the same one that is not.
+// add adds a holder once. A certain holder replaces an equal one that is not certain.
 func (f *Fate) add(h Holder) {
 	for i := range f.Holders {
 		g := &f.Holders[i]
@@ -55,7 +55,7 @@ func (f *Fate) add(h Holder) {
 	f.Holders = append(f.Holders, h)
 }
 
-// Fate follows what v refers to: through variables, calls and containers.
+// Fate follows what v refers to through variables, calls and containers.
 func (p *Package) Fate(v ssa.Value) *Fate {
 	return p.fate(v, where{depth: itself}, v != nil && isText(v.Type()))
 }
@@ -71,7 +71,7 @@ func isText(t types.Type) bool {
 	return IsString(t) || IsBytes(t)
 }
 
-// fate follows v, or what can be reached from it.
+// fate follows the memory that lies at in as seen from v. Strings may refer to it if text is set.
 func (p *Package) fate(v ssa.Value, in where, text bool) *Fate {
 	if v == nil {
 		return &Fate{}
@@ -86,8 +86,8 @@ func (p *Package) fate(v ssa.Value, in where, text bool) *Fate {
 	return &w.fate
 }
 
-// FateOf follows memory that what v refers to leads to, such as what a map grows by,
-// wherever v comes from: h is its holder.
+// FateOf follows the memory that the container v grows by, such as that of a map, whose
+// entries may live longer. h is the holder if the container outlives the function.
 func (p *Package) FateOf(v ssa.Value, h Holder) *Fate {
 	w := p.walker(v.Parent(), true)
 	h.Index = -1
@@ -99,13 +99,13 @@ func (p *Package) FateOf(v ssa.Value, h Holder) *Fate {
 // A walker follows one value.
 type walker struct {
 	p       *Package
-	fn      *ssa.Function   // where it begins
-	loop    *Loop           // the innermost one there, or nil
-	start   *ssa.BasicBlock // where the value is made; nil where that is not known
-	text    bool            // strings may refer to it
-	seen    map[step]bool   // what was followed, and whether the memory is there for certain
+	fn      *ssa.Function   // where the walk starts
+	loop    *Loop           // the innermost loop around the start, or nil
+	start   *ssa.BasicBlock // the block that makes the value, or nil if unknown
+	text    bool            // strings may refer to the memory
+	seen    map[step]bool   // values followed, and whether the memory was certain to be there
 	stored  map[step]bool
-	perhaps bool // it is not certain that the memory is where it is followed to
+	perhaps bool // the memory may not be where the walk is
 	fate    Fate
 }
 
@@ -113,22 +113,22 @@ func (p *Package) walker(fn *ssa.Function, text bool) *walker {
 	return &walker{p: p, fn: fn, text: text, seen: map[step]bool{}, stored: map[step]bool{}}
 }
 
-// A depth is how many references lead from a value to the memory.
+// A depth is the number of references from a value to the memory.
 type depth int8
 
 const (
-	deeper  depth = iota // any number: what is taken out of the value is followed as well
+	deeper  depth = iota // any number: what is read from the value is followed as well
 	itself               // one: the value is a reference to it
 	deepest = itself + 3
 )
 
-// A where says where memory is, as seen from a value that leads to it.
+// A where locates memory as seen from a value that leads to it.
 type where struct {
 	depth depth
-	field string // that leads there; "" where it is not known
+	field string // the field that leads there; "" if unknown
 }
 
-// above is where the memory is as seen from what refers to the value.
+// above locates the memory as seen from what refers to the value.
 func (in where) above() where {
 	if in.depth == deepest {
 		in.depth = deeper
@@ -138,7 +138,7 @@ func (in where) above() where {
 	return in
 }
 
-// below is where the memory is as seen from what the value refers to.
+// below locates the memory as seen from what the value refers to.
 func (in where) below() where {
 	if in.depth > itself {
 		in.depth--
@@ -146,24 +146,23 @@ func (in where) below() where {
 	return in
 }
 
-// behind is where the memory is as seen from a struct that has the value in a field.
+// behind locates the memory as seen from a struct that has the value in a field.
 func (in where) behind(field string) where {
-	if in.field != "" { // which is lost
+	if in.field != "" { // the inner field is forgotten
 		in.depth = deeper
 	}
 	in.field = field
 	return in
 }
 
-// A step is a value that is followed.
+// A step is a value to follow and where the memory is.
 type step struct {
 	v  ssa.Value
 	in where
 }
 
-// visit reports whether a step is to be followed: the first time, and again where the
-// memory is there for certain, and was not before. A walk that takes long no longer tells
-// fields apart.
+// visit reports whether to follow a step: the first time, and again when the memory
+// becomes certain to be there. A long walk no longer distinguishes fields.
 func (w *walker) visit(seen map[step]bool, v ssa.Value, in *where) bool {
 	const many = 4000
 	if len(seen) > many {
@@ -196,9 +195,8 @@ func (w *walker) value(v ssa.Value, in where) {
 	}
 }
 
-// around reports whether the function can go on behind a block without having run it: a way
-// leads from the start around it to where one leads from there, too. What returns early
-// does not.
+// around reports whether the function can pass block b without running it: a path from
+// the start around b meets a path from b. An early return does not count.
 func (w *walker) around(b *ssa.BasicBlock) bool {
 	if w.start == nil || b == w.start {
 		return false
@@ -215,8 +213,8 @@ func (w *walker) around(b *ssa.BasicBlock) bool {
 	return skips
 }
 
-// reached returns the blocks to which ways lead from some, themselves included, that pass
-// by neither of two others.
+// reached returns the blocks that can be reached from the given ones, themselves
+// included, on paths that avoid two others.
 func reached(from []*ssa.BasicBlock, not, nor *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 	seen := map[*ssa.BasicBlock]bool{}
 	for pending := slices.Clone(from); len(pending) > 0; {
@@ -229,7 +227,7 @@ func reached(from []*ssa.BasicBlock, not, nor *ssa.BasicBlock) map[*ssa.BasicBlo
 	return seen
 }
 
-// leaves notes a use beyond the round of the loop.
+// leaves records whether instr is a use beyond the round of the loop.
 func (w *walker) leaves(instr ssa.Instruction) {
 	if _, ok := instr.(*ssa.DebugRef); ok || w.loop == nil || instr.Parent() != w.fn {
 		return
@@ -312,21 +310,21 @@ func (w *walker) put(v ssa.Value, instr ssa.Instruction, in where) {
 			if s.Send == v {
 				w.store(v, s.Chan, Chan, s.Pos, in)
 			} else if s.Chan == v {
-				w.taken(i, in) // whose parts are what it receives
+				w.taken(i, in) // its parts are what it receives
 			}
 		}
 	}
 }
 
-// taken follows what is read out of a container.
+// taken follows v, which was read from a container.
 func (w *walker) taken(v ssa.Value, in where) {
 	if in.depth != itself && refers(v.Type(), 0) {
 		w.value(v, in.below())
 	}
 }
 
-// part follows field number n of a struct, or of what points to one, where the memory
-// may lie behind it.
+// part follows v, field n of a struct or of what points to one, if the memory may lie
+// behind that field.
 func (w *walker) part(v ssa.Value, of types.Type, n int, in where) {
 	st, names := structOf(of), w.p.fieldNames(of)
 	_, pointer := of.Underlying().(*types.Pointer)
@@ -352,14 +350,14 @@ func (w *walker) part(v ssa.Value, of types.Type, n int, in where) {
 	}
 }
 
-// element follows a part of a tuple or an array, where that may refer to memory.
+// element follows a part of a tuple or an array, if it can refer to memory.
 func (w *walker) element(e ssa.Value, in where) {
 	if refers(e.Type(), 0) {
 		w.value(e, in)
 	}
 }
 
-// returned notes a result; that of a function literal goes to its callers.
+// returned records a result; the result of a function literal is followed to its callers.
 func (w *walker) returned(v ssa.Value, ret *ssa.Return, in where) {
 	fn := ret.Parent()
 	for n, r := range ret.Results {
@@ -370,7 +368,7 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, in where) {
 			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: in.depth != itself})
 			continue
 		}
-		if fn.Parent() == nil && fn.Synthetic == "" { // a literal put it into a variable of the function around
+		if fn.Parent() == nil && fn.Synthetic == "" { // a literal stored it in a variable of the outer function
 			w.hold(Holder{Kind: Result, Outer: fn.Name(), Index: n, Pos: ret.Pos(), Inside: in.depth != itself})
 			continue
 		}

@@ -12,15 +12,14 @@ import (
 // A Growth says how something grows: a slice by append, a map by assignment, a
 // string by concatenation.
 type Growth struct {
-	Loop   *Loop     // the innermost loop whose rounds add to the same thing; nil for none
-	Rounds ast.Expr  // what the loop ranges over, or its bound; nil where the code names none
-	Sized  bool      // it was made with a capacity
+	Loop   *Loop     // the innermost loop whose rounds add to the same object, or nil
+	Rounds ast.Expr  // what the loop ranges over, or its bound; nil if neither is an expression in the code
+	Sized  bool      // made with a capacity
 	Field  string    // the field that holds it between the rounds, as Type.field
-	Begin  ssa.Value // where it was made in this function; nil where it came from elsewhere
+	Begin  ssa.Value // the value that makes it in this function, or nil
 }
 
-// Growth returns how a site of kind Append, MapGrow or Concat grows what it adds
-// to.
+// Growth returns how the target of an Append, MapGrow or Concat site grows.
 func (p *Package) Growth(s *Site) (g Growth) {
 	var from ssa.Value
 	switch i := s.Instr.(type) {
@@ -51,7 +50,7 @@ func (p *Package) Growth(s *Site) (g Growth) {
 	return g
 }
 
-// begins goes back to where what grows was made, and notes the loops on the way.
+// begins goes back to where the growing object was made, and records the loop heads on the way.
 func (p *Package) begins(v ssa.Value, kind Kind, g *Growth, heads map[*ssa.BasicBlock]bool, seen map[ssa.Value]bool) {
 	if seen[v] {
 		return
@@ -88,7 +87,7 @@ func (p *Package) begins(v ssa.Value, kind Kind, g *Growth, heads map[*ssa.Basic
 	}
 }
 
-// some reports whether a number may be more than none.
+// some reports whether n may be more than zero.
 func some(n ssa.Value) bool {
 	c, ok := n.(*ssa.Const)
 	return !ok || c.Int64() > 0
@@ -96,13 +95,13 @@ func some(n ssa.Value) bool {
 
 func (p *Package) loopsOf(fn *ssa.Function) loops {
 	if len(fn.Blocks) > 0 {
-		p.Loop(fn.Blocks[0]) // which computes them
+		p.Loop(fn.Blocks[0]) // computes the loops
 	}
 	return p.loops[fn]
 }
 
-// rounds is the expression that tells how often a loop runs: what a range
-// statement ranges over, or the bound of a counter; nil for none.
+// rounds returns the expression that says how often a loop runs: what a range statement
+// ranges over, or the bound of a counter; nil for none.
 func (p *Package) rounds(l *Loop) ast.Expr {
 	switch s := p.Stmt(l).(type) {
 	case *ast.RangeStmt:
@@ -125,10 +124,10 @@ func (p *Package) rounds(l *Loop) ast.Expr {
 
 // Stmt returns the for or range statement of a loop, or nil.
 func (p *Package) Stmt(l *Loop) (stmt ast.Stmt) {
-	var from, to token.Pos // of what its blocks name
+	var from, to token.Pos // positions of the loop's instructions
 	for b := range l.body {
 		for _, instr := range b.Instrs {
-			_, phi := instr.(*ssa.Phi) // whose position is that of a variable
+			_, phi := instr.(*ssa.Phi) // its position is that of a variable
 			if pos := instr.Pos(); !phi && pos.IsValid() && instr.Parent() == l.Head.Parent() {
 				from, to = min(cmp.Or(from, pos), pos), max(to, pos)
 			}

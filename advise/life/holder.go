@@ -8,36 +8,36 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A HolderKind is what keeps memory beyond the function that made it.
+// A HolderKind says what keeps memory beyond the function that made it.
 type HolderKind int
 
 const (
 	Result    HolderKind = iota // the caller: it is returned
-	Field                       // a field or element of what the function did not make
-	MapEntry                    // a map of the same kind
+	Field                       // a field or element of an object that the function did not make
+	MapEntry                    // a map that the function did not make
 	Global                      // a package variable
 	Chan                        // the receiver of a channel
 	Goroutine                   // another goroutine
-	Callee                      // what is called, whose code is not known
+	Callee                      // a callee with unknown code
 )
 
-// A Holder is one that keeps memory.
+// A Holder is something that keeps memory.
 type Holder struct {
 	Kind  HolderKind
 	Name  string    // Type.field, the variable or the callee
-	Index int       // of the result; of the parameter whose memory has the field, or -1
-	Pos   token.Pos // where it gets hold of it
+	Index int       // of the result, or of the parameter whose memory has the field; otherwise -1
+	Pos   token.Pos // where it gets the memory
 
-	Outer  string // the function whose result it is, if that is not the one that was followed, but around it
-	Inside bool   // of a result: what it refers to refers to the memory
-	AsText bool   // a string holds it: nothing else than a text
+	Outer  string // the outer function whose result it is; "" for the function that was followed
+	Inside bool   // for a result: the memory lies behind it, not in it
+	AsText bool   // it is held as a string, so only text can be
 
-	Perhaps bool // it may hold the memory, or not: code that is not known decides, or a branch
+	Perhaps bool // not certain: unknown code or a branch decides
 
-	deep bool // it was put into what that refers to
+	deep bool // stored in what the holder's memory refers to
 }
 
-// String says who holds, in words that follow "kept by".
+// String names the holder, in words that follow "kept by".
 func (h Holder) String() string {
 	switch h.Kind {
 	case Result:
@@ -60,7 +60,7 @@ func (h Holder) String() string {
 	return h.Name
 }
 
-// fieldName is Type.field of a field of t, or of what t points to.
+// fieldName returns Type.field for a field of t, or of what t points to.
 func fieldName(t types.Type, field int) string {
 	if ptr, ok := t.Underlying().(*types.Pointer); ok {
 		t = ptr.Elem()
@@ -73,7 +73,7 @@ func fieldName(t types.Type, field int) string {
 	return strings.TrimPrefix(name+"."+st.Field(field).Name(), ".")
 }
 
-// fieldNames are the names of all fields of t, or of what t points to: walks ask for them again and again.
+// fieldNames returns the names of all fields of t, or of what t points to, from a cache.
 func (p *Package) fieldNames(t types.Type) []string {
 	names, known := p.fields[t]
 	if st := structOf(t); !known && st != nil {
@@ -85,7 +85,7 @@ func (p *Package) fieldNames(t types.Type) []string {
 	return names
 }
 
-// structOf is the struct that t is or points to, or nil.
+// structOf returns the struct that t is or points to, or nil.
 func structOf(t types.Type) *types.Struct {
 	if ptr, ok := t.Underlying().(*types.Pointer); ok {
 		t = ptr.Elem()
@@ -96,7 +96,7 @@ func structOf(t types.Type) *types.Struct {
 
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
-// typeName is the name of t or of what it refers to, without packages.
+// typeName returns the name of t, or of what t points to, without packages; "" for an unnamed struct.
 func typeName(t types.Type) string {
 	name := types.TypeString(t, func(*types.Package) string { return "" })
 	if strings.Contains(name, "struct{") {
@@ -105,7 +105,7 @@ func typeName(t types.Type) string {
 	return strings.TrimPrefix(name, "*")
 }
 
-// calleeName names what is called, as the code has it.
+// calleeName returns the name of the callee as the code has it.
 func calleeName(c *ssa.CallCommon) string {
 	if c.IsInvoke() {
 		if named, ok := types.Unalias(c.Value.Type()).(*types.Named); ok {
@@ -119,7 +119,7 @@ func calleeName(c *ssa.CallCommon) string {
 	return valueName(c.Value)
 }
 
-// valueName names a function value: the variable or field that has it, or its type.
+// valueName returns a name for a function value: its variable or field, or its type.
 func valueName(v ssa.Value) string {
 	if load, ok := v.(*ssa.UnOp); ok {
 		if f, ok := load.X.(*ssa.FieldAddr); ok {
@@ -140,7 +140,7 @@ func valueName(v ssa.Value) string {
 // ofRange reports whether fn is the body of a loop over an iterator.
 func ofRange(fn *ssa.Function) bool { return strings.HasPrefix(fn.Synthetic, "range-over-func") }
 
-// funcName is pkg.F or pkg.Type.M; of a function literal, what stack traces have.
+// funcName returns pkg.F or pkg.Type.M; for a function literal, its name in stack traces.
 func funcName(fn *ssa.Function) string {
 	obj, ok := fn.Object().(*types.Func)
 	switch {

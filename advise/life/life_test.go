@@ -15,7 +15,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// load builds a package of one file, with what is known of what it imports.
+// load builds a package of one file, without facts about its imports.
 func load(t *testing.T, name string, src any) *Package {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -26,7 +26,7 @@ func load(t *testing.T, name string, src any) *Package {
 	return loadFiles(t, "fates", fset, []*ast.File{f}, nil)
 }
 
-// loadFiles builds a package.
+// loadFiles type-checks files and builds their package; they can import others.
 func loadFiles(t *testing.T, path string, fset *token.FileSet, files []*ast.File, facts func(string) *Facts,
 	others ...*types.Package) *Package {
 	t.Helper()
@@ -47,7 +47,7 @@ func loadFiles(t *testing.T, path string, fset *token.FileSet, files []*ast.File
 	return p
 }
 
-// among imports packages that are given, and others from source.
+// among imports the given packages, and all others from source.
 type among struct {
 	types.Importer
 	given []*types.Package
@@ -62,7 +62,7 @@ func (a among) Import(path string) (*types.Package, error) {
 	return a.Importer.Import(path)
 }
 
-// verdict is the fate of a site in the words of testdata.
+// verdict describes the fate of a site in the words of testdata.
 func verdict(p *Package, s *Site) string {
 	f := p.Fate(s.Value)
 	switch {
@@ -85,8 +85,8 @@ func verdict(p *Package, s *Site) string {
 	return strings.Join(all, " and ")
 }
 
-// TestFates holds each commented line of testdata/fates.go to what its comment
-// says: the kind of each site and who holds it.
+// TestFates compares each commented line of testdata/fates.go with its comment: the
+// kind of each site and who holds it.
 func TestFates(t *testing.T) {
 	p := load(t, "testdata/fates.go", nil)
 	want := map[int]string{}
@@ -117,7 +117,7 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// TestSummaries holds functions to what callers are told of them.
+// TestSummaries checks what callers are told about functions.
 func TestSummaries(t *testing.T) {
 	p := load(t, "testdata/fates.go", nil)
 	for _, tt := range []struct {
@@ -183,7 +183,7 @@ func describe(s *Summary) string {
 	return b.String()
 }
 
-// TestFateOf holds a map to a shorter life than that of its elements.
+// TestFateOf checks that a map may die before its elements.
 func TestFateOf(t *testing.T) {
 	p := load(t, "map.go", `package fates
 
@@ -211,8 +211,8 @@ func of(k string) *node {
 	}
 }
 
-// TestFactsCross holds what a package says of itself to what another one that
-// imports it sees.
+// TestFactsCross checks that a package exports facts of its own functions only, and
+// uses those of its imports.
 func TestFactsCross(t *testing.T) {
 	p := load(t, "testdata/fates.go", nil)
 	facts := p.Facts()
@@ -234,8 +234,8 @@ func TestFactsCross(t *testing.T) {
 	}
 }
 
-// TestForeignInterface holds what a method of another package's interface does to be open:
-// any package may have types of it.
+// TestForeignInterface checks that methods of another package's interface are unknown
+// callees: any package may implement it.
 func TestForeignInterface(t *testing.T) {
 	fset := token.NewFileSet()
 	parse := func(name, src string) []*ast.File {
@@ -289,8 +289,7 @@ func use(c store.Cache) {
 	}
 }
 
-// TestGrowth holds what grows in a loop to its rounds, and what does not grow to
-// none.
+// TestGrowth checks the rounds of what grows in a loop, and that other code has none.
 func TestGrowth(t *testing.T) {
 	p := load(t, "grow.go", `package fates
 
@@ -339,8 +338,7 @@ func (t *T) add(x int) { t.list = append(t.list, x) }
 	}
 }
 
-// TestFactsEncode holds facts to the same bytes each time, and to what they were
-// once these are read.
+// TestFactsEncode checks that facts always encode to the same bytes, and decode to equal facts.
 func TestFactsEncode(t *testing.T) {
 	facts := load(t, "testdata/fates.go", nil).Facts()
 	facts.Funcs["fates.F"] = &Summary{Params: []Param{{Self: Use{Into: 1, Keeps: []Keep{{Kind: Global, Name: "x"}}}}},
@@ -365,7 +363,7 @@ func TestFactsEncode(t *testing.T) {
 	}
 }
 
-// TestBuildRefuses holds Build to an error where types are not known.
+// TestBuildRefuses checks that Build returns an error for unknown types.
 func TestBuildRefuses(t *testing.T) {
 	fset := token.NewFileSet()
 	f, _ := parser.ParseFile(fset, "x.go", "package x\nfunc f() { g(1) }", 0)

@@ -13,10 +13,10 @@ type Loop struct {
 	body map[*ssa.BasicBlock]bool
 }
 
-// Has reports whether a block runs in each round, or in some.
+// Has reports whether b runs in some or all rounds.
 func (l *Loop) Has(b *ssa.BasicBlock) bool { return l.body[b] }
 
-// Left reports whether it may end elsewhere than at its head, as by a break or return.
+// Left reports whether the loop may end elsewhere than at its head, as by a break or return.
 func (l *Loop) Left() bool {
 	for b := range l.body {
 		if b != l.Head && slices.ContainsFunc(b.Succs, func(next *ssa.BasicBlock) bool { return !l.body[next] }) {
@@ -26,7 +26,7 @@ func (l *Loop) Left() bool {
 	return false
 }
 
-// loops are the loops of a function, the smallest first.
+// loops are the loops of a function, smallest first.
 type loops []*Loop
 
 // Loop returns the innermost loop around a block, or nil.
@@ -65,7 +65,7 @@ func loopsOf(fn *ssa.Function) (all loops) {
 	return all
 }
 
-// add enters a block that jumps back to the head, and all that lead to it.
+// add adds a block that jumps back to the head, and all blocks that lead to it.
 func (l *Loop) add(b *ssa.BasicBlock) {
 	for pending := []*ssa.BasicBlock{b}; len(pending) > 0; {
 		b, pending = pending[len(pending)-1], pending[:len(pending)-1]

@@ -7,18 +7,17 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Origin follows a value back to where its memory was made. Its bits of Params
-// are of the function around it.
+// Origin follows a value back to where its memory was made. The bits of Params are
+// parameters of the function around v.
 func (p *Package) Origin(v ssa.Value) Origin { return p.origin(v, false, map[source]bool{}) }
 
-// A source is a value that is followed back, or, where deep is set, what it refers to.
+// A source is a value to follow back or, if deep is set, what it refers to.
 type source struct {
 	v    ssa.Value
 	deep bool
 }
 
-// results adds the origins of what a function returns, and reports whether any
-// was new.
+// results adds the origins of what a function returns to s, and reports whether any was new.
 func (p *Package) results(fn *ssa.Function, s *Summary) (changed bool) {
 	for _, b := range fn.Blocks {
 		if len(b.Instrs) == 0 {
@@ -101,7 +100,7 @@ func (p *Package) origin(v ssa.Value, deep bool, seen map[source]bool) (o Origin
 	return o
 }
 
-// operand is the value that v is a part or another form of.
+// operand returns the value that v is a part or another form of, or nil.
 func operand(v ssa.Value) ssa.Value {
 	switch x := v.(type) {
 	case *ssa.FieldAddr:
@@ -134,7 +133,7 @@ func operand(v ssa.Value) ssa.Value {
 	return nil
 }
 
-// loaded is the origin of what is read from an address or a channel.
+// loaded returns the origin of what x reads from an address or a channel.
 func (p *Package) loaded(x *ssa.UnOp, deep bool, seen map[source]bool) (o Origin) {
 	if x.Op == token.ARROW {
 		return Origin{Shared: true}
@@ -148,7 +147,7 @@ func (p *Package) loaded(x *ssa.UnOp, deep bool, seen map[source]bool) (o Origin
 	return p.origin(x.X, true, seen)
 }
 
-// stored adds the origin of what is stored in v, which was made here.
+// stored adds the origins of what is stored in v, which this function made.
 func (p *Package) stored(v ssa.Value, o *Origin, seen map[source]bool) {
 	for _, val := range storedTo(v, "") {
 		o.merge(p.origin(val, false, seen))
@@ -156,7 +155,7 @@ func (p *Package) stored(v ssa.Value, o *Origin, seen map[source]bool) {
 	}
 }
 
-// called is the origin of result n of a call.
+// called returns the origin of result n of a call.
 func (p *Package) called(call *ssa.Call, n int, deep bool, seen map[source]bool) (o Origin) {
 	c := call.Common()
 	if b, ok := c.Value.(*ssa.Builtin); ok {
@@ -170,7 +169,7 @@ func (p *Package) called(call *ssa.Call, n int, deep bool, seen map[source]bool)
 	}
 	sum := p.callee(c)
 	if sum == nil || n >= len(sum.Results) {
-		r := c.Signature().Results() // to a string nobody can write
+		r := c.Signature().Results() // nobody can write to a string
 		return Origin{Unknown: n >= r.Len() || !IsString(r.At(n).Type()), Fresh: true}
 	}
 	r := sum.origin(n, deep)

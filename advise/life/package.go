@@ -1,30 +1,27 @@
-// Package life says what a package allocates, how long it lives and who keeps
-// it. It works on SSA: a [Package] lists the allocation [Site]s of a type-checked
-// package; [Package.Fate] follows a value forward to its [Holder]s, and
-// [Package.Origin] follows one back to where it came from.
+// Package life says what a package allocates, how long the memory lives and who keeps it. It works on
+// SSA: a [Package] lists the allocation [Site]s of a type-checked package; [Package.Fate] follows a
+// value forward to its [Holder]s, and [Package.Origin] follows one back to where it came from.
 //
 //	p := pass.ResultOf[life.Analyzer].(*life.Package)
 //	for _, site := range p.At(file, line) {
 //		fate := p.Fate(site.Value)       // who keeps it
 //		if fate.Dies() { … }             // nobody, proved: reuse is safe
 //	}
-//	p.Summary(fn).Params[0].Keeps        // what a callee does with an argument
+//	p.Summary(fn).Params[0].Self.Keeps   // what a callee does with an argument
 //
-// Calls are followed by [Summary]: for each parameter whether the function
-// writes to it, keeps it (and where), hands it on or returns it, and for each
-// result whether it is fresh. [Analyzer] exports summaries as [Facts], so that
-// they cross packages; without facts of an imported package, what its functions
-// do is unknown, and the fate names them as holders of the kind [Callee].
+// Calls are followed by [Summary]: for each parameter, which results, other parameters or holders may
+// refer to its memory afterwards; for each result, whether it is fresh. [Analyzer] exports summaries
+// as [Facts] across packages. Without the facts of an imported package its functions are unknown: a
+// fate names them as holders of kind [Callee].
 //
-// A holder is certain, or marked Perhaps: where a branch decides, a field that need not be
-// the one that leads to the memory, or a callee that is not known, such as a function value
-// and what reflection calls.
+// A holder is certain or marked Perhaps. It is marked where a branch decides, where another field may
+// lead to the memory, and where the callee is unknown, such as a function value or what reflection
+// calls.
 //
-// The analysis is flow-insensitive and does not tell the elements of one container
-// apart. It errs to more holders: a value without any is dead when its function
-// returns.
+// The analysis is flow-insensitive and does not distinguish the elements of a container. It errs
+// towards more holders: a value without any is dead when its function returns.
 //
-// A Package is safe for one goroutine at a time: it computes on demand.
+// A Package computes on demand: use it from one goroutine at a time.
 package life
 
 import (
@@ -68,34 +65,34 @@ type Source struct {
 	Files []*ast.File
 	Info  *types.Info
 	Sizes types.Sizes
-	Facts func(path string) *Facts // of an imported package; nil where unknown
+	Facts func(path string) *Facts // facts of an imported package; nil if unknown
 }
 
-// A Package is the SSA of a package and what was worked out on it. The zero
-// value has no sites and knows no function.
+// A Package is the SSA form of a package and what was derived from it. The zero value
+// has no sites and knows no function.
 type Package struct {
 	Source
 	SSA   *ssa.Package
-	Funcs []*ssa.Function // with bodies, literals after the function around them
+	Funcs []*ssa.Function // with bodies; literals follow the function around them
 
 	sites     []*Site
 	lines     map[line][]*Site
 	nodes     map[token.Pos]ast.Node // by the position that SSA gives an instruction
 	taken     map[*ast.CompositeLit]token.Pos
 	values    map[ast.Expr]ssa.Value  // of expressions
-	loops     map[*ssa.Function]loops // by function, as they are asked for
+	loops     map[*ssa.Function]loops // by function, computed on demand
 	summaries map[*ssa.Function]*Summary
 	callers   map[*ssa.Function][]ssa.CallInstruction
 	callees   map[*ssa.Function][]*ssa.Function
-	dynamic   []*ssa.Function // those that call interfaces or function values
+	dynamic   []*ssa.Function // functions that call interface methods or function values
 	closures  map[*ssa.Function]*ssa.MakeClosure
-	fields    map[types.Type][]string     // the names of structs' fields
+	fields    map[types.Type][]string     // field names of structs
 	byName    map[string][]*ssa.Function  // methods, by name and type
-	skips     map[[2]*ssa.BasicBlock]bool // whether a way from the first leads around the second
+	skips     map[[2]*ssa.BasicBlock]bool // whether a path from the first leads around the second
 }
 
-// Build makes the SSA of a package. It returns an error where the package has
-// constructs that SSA cannot express, such as types that are not known.
+// Build builds the SSA form of a package. It returns an error if the package has
+// constructs that SSA cannot express, such as unknown types.
 func Build(s Source) (p *Package, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -119,7 +116,7 @@ func Build(s Source) (p *Package, err error) {
 	return p, nil
 }
 
-// stops reports whether a call of fn does not return.
+// stops reports whether a call of fn never returns.
 func stops(fn *types.Func) bool {
 	switch fn.FullName() {
 	case "os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln", "runtime.Goexit":
@@ -128,8 +125,8 @@ func stops(fn *types.Func) bool {
 	return false
 }
 
-// declared lists the functions that the files declare, with their literals, and
-// the package's initialization.
+// declared lists the functions that the files declare, with their literals, and the
+// package initializer.
 func (p *Package) declared() {
 	var add func(fn *ssa.Function)
 	add = func(fn *ssa.Function) {
@@ -153,7 +150,7 @@ func (p *Package) declared() {
 	add(p.SSA.Func("init"))
 }
 
-// index enters what is looked up: expressions, calls, closures.
+// index records expressions, methods, calls and closures for later look-ups.
 func (p *Package) index() {
 	for _, fn := range p.Funcs {
 		if fn.Signature.Recv() != nil {
@@ -178,7 +175,7 @@ func (p *Package) index() {
 	}
 }
 
-// calling enters a call.
+// calling records a call.
 func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
 	if callee := static(call.Common()); callee != nil {
 		p.callers[callee] = append(p.callers[callee], call)
@@ -188,12 +185,12 @@ func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
 	}
 }
 
-// Value returns the value of an expression of the files, or nil: constants,
-// types and what is dead have none.
+// Value returns the value of an expression of the files, or nil: constants, types and
+// dead code have none.
 func (p *Package) Value(e ast.Expr) ssa.Value { return p.values[ast.Unparen(e)] }
 
-// static is the function that a call names, its generic origin where it is an
-// instance; nil for calls of interfaces and function values.
+// static returns the function that a call names, for an instance its generic origin;
+// nil for calls of interface methods and function values.
 func static(c *ssa.CallCommon) *ssa.Function {
 	fn := c.StaticCallee()
 	if fn != nil && fn.Origin() != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A Kind is how a site allocates.
+// A Kind says how a site allocates.
 type Kind int
 
 const (
@@ -23,15 +23,15 @@ const (
 	Map                     // make or a literal of a map
 	MapGrow                 // an assignment to a map
 	Concat                  // strings joined by +
-	Convert                 // string to bytes or runes, or back: a copy; or a rune to a string
+	Convert                 // a copy of a string as bytes or runes, or back; or a rune made a string
 	Box                     // a value put into an interface
-	Closure                 // a function literal with what it captures
+	Closure                 // a function literal that captures variables
 	MethodValue             // x.Method without a call
-	Variadic                // the list of a call's last arguments
+	Variadic                // the slice of a call's variadic arguments
 	Channel                 // make of a channel
 	Go                      // a goroutine
 	Defer                   // a deferred call in a loop
-	Call                    // a call: what it allocates is its callee's
+	Call                    // a call: its callee allocates
 )
 
 var kindNames = [...]string{"composite literal", "new", "variable on the heap", "make", "append", "map made",
@@ -40,17 +40,16 @@ var kindNames = [...]string{"composite literal", "new", "variable on the heap", 
 
 func (k Kind) String() string { return kindNames[k] }
 
-// A Site is an instruction that allocates, if the compiler does not prove that
-// it need not.
+// A Site is an instruction that allocates, unless the compiler proves that it need not.
 type Site struct {
 	Kind     Kind
 	Func     *ssa.Function
 	Instr    ssa.Instruction
-	Value    ssa.Value  // that refers to the memory; nil for MapGrow, Go and Defer
-	Type     types.Type // of the object; of the elements, of a slice
-	Size     int64      // bytes of a Type; 0 where that depends on a type parameter
-	Node     ast.Node   // the expression or statement; nil where SSA keeps no position
-	From, To int        // its lines
+	Value    ssa.Value  // refers to the memory; nil for MapGrow, Go and Defer
+	Type     types.Type // of the object; for a slice, of its elements
+	Size     int64      // bytes of a Type; 0 if that depends on a type parameter
+	Node     ast.Node   // the expression or statement; nil if SSA keeps no position
+	From, To int        // lines of Node
 }
 
 type line struct {
@@ -58,7 +57,7 @@ type line struct {
 	line int
 }
 
-// Sites returns what the package allocates, calls included, by position.
+// Sites returns what the package allocates, calls included, in source order.
 func (p *Package) Sites() []*Site {
 	if p.sites == nil && p.SSA != nil {
 		p.nodes, p.taken = nodesOf(p.Files)
@@ -72,7 +71,7 @@ func (p *Package) Sites() []*Site {
 	return p.sites
 }
 
-// Pos is where the expression begins.
+// Pos returns where the expression begins.
 func (s *Site) Pos() token.Pos {
 	if s.Node != nil {
 		return s.Node.Pos()
@@ -80,8 +79,7 @@ func (s *Site) Pos() token.Pos {
 	return s.Instr.Pos()
 }
 
-// At returns the sites whose expressions lie on or across a line of a file,
-// those that begin there first.
+// At returns the sites whose expressions cover a line of a file, those that begin there first.
 func (p *Package) At(file string, at int) []*Site {
 	if p.lines == nil {
 		p.lines = map[line][]*Site{}
@@ -103,8 +101,8 @@ func (p *Package) At(file string, at int) []*Site {
 	return p.lines[line{file, at}]
 }
 
-// nodesOf enters expressions and statements by the position that SSA gives them, and where the address of literals is
-// taken.
+// nodesOf returns expressions and statements by the position that SSA gives them, and
+// the position of the & before each literal whose address is taken.
 func nodesOf(files []*ast.File) (nodes map[token.Pos]ast.Node, taken map[*ast.CompositeLit]token.Pos) {
 	nodes, taken = map[token.Pos]ast.Node{}, map[*ast.CompositeLit]token.Pos{}
 	for _, f := range files {
@@ -124,7 +122,7 @@ func nodesOf(files []*ast.File) (nodes map[token.Pos]ast.Node, taken map[*ast.Co
 				}
 			case *ast.AssignStmt:
 				nodes[n.TokPos] = n
-			case *ast.RangeStmt: // over an iterator, its body is a closure
+			case *ast.RangeStmt: // the body of a loop over an iterator is a closure
 				nodes[n.Range] = n
 			case *ast.GoStmt:
 				nodes[n.Go] = n
@@ -145,7 +143,7 @@ func nodesOf(files []*ast.File) (nodes map[token.Pos]ast.Node, taken map[*ast.Co
 	return nodes, taken
 }
 
-// blockSites enters the sites of a block.
+// blockSites adds the sites of a block.
 func (p *Package) blockSites(b *ssa.BasicBlock) {
 	written := map[ssa.Value]ast.Expr{} // the expression that last named a value
 	for _, instr := range b.Instrs {
@@ -166,7 +164,7 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 			s.Node = p.consumer(s.Value)
 		}
 		if s.Kind == Variadic && p.ofAppend(s.Node) || s.Kind == Make && appended(s.Value) {
-			continue // which the compiler takes apart
+			continue // the compiler makes no such slice
 		}
 		if s.Value != nil && s.Type == nil {
 			s.Type = object(s.Value.Type())
@@ -174,7 +172,7 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 		if s.Type != nil && p.Sizes != nil && !Parametrized(s.Type) {
 			s.Size = p.Sizes.Sizeof(s.Type)
 			if s.Size == 0 && (s.Kind == Literal || s.Kind == New || s.Kind == Variable) {
-				continue // all of no bytes are at one address
+				continue // objects of no bytes share one address
 			}
 		}
 		if s.Node != nil {
@@ -184,7 +182,8 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 	}
 }
 
-// loopOf is where a loop over an iterator is that needs a closure for its body, and a variable for how that ends.
+// loopOf returns the position of the loop over an iterator whose body closure or exit
+// variable instr makes.
 func loopOf(instr ssa.Instruction) token.Pos {
 	switch i := instr.(type) {
 	case *ssa.MakeClosure:
@@ -201,7 +200,7 @@ func loopOf(instr ssa.Instruction) token.Pos {
 	return token.NoPos
 }
 
-// span is the lines of an expression; of a function literal and a loop those before its body.
+// span returns the lines of an expression; for a function literal or a loop, those before its body.
 func (p *Package) span(n ast.Node) (from, to int) {
 	end := n.End()
 	switch n := n.(type) {
@@ -227,8 +226,8 @@ func (p *Package) ofAppend(n ast.Node) bool {
 	return ok && b.Name() == "append"
 }
 
-// appended reports whether a slice is made for an append alone, which grows by that many
-// elements and makes no list of them.
+// appended reports whether a slice is made only to be appended: append grows by its
+// length and the compiler makes no slice.
 func appended(v ssa.Value) bool {
 	if m, ok := v.(*ssa.MakeSlice); ok && m.Cap != m.Len {
 		return false
@@ -236,7 +235,7 @@ func appended(v ssa.Value) bool {
 	for _, instr := range *v.Referrers() {
 		switch i := instr.(type) {
 		case *ssa.DebugRef:
-		case *ssa.Slice: // of an array, where the length is a constant
+		case *ssa.Slice: // make with a constant length slices an array
 			if !appended(i) {
 				return false
 			}
@@ -251,7 +250,7 @@ func appended(v ssa.Value) bool {
 	return true
 }
 
-// siteOf returns the kind and value of what an instruction allocates, or nil.
+// siteOf returns the site of an instruction, or nil if it does not allocate.
 func (p *Package) siteOf(instr ssa.Instruction) *Site {
 	switch i := instr.(type) {
 	case *ssa.Alloc:
@@ -315,8 +314,8 @@ func allocSite(i *ssa.Alloc) *Site {
 	return s
 }
 
-// consumer is the expression that uses a value first, for values that the
-// compiler makes up, such as the list of a variadic call.
+// consumer returns the expression that first uses a value that the compiler made up,
+// such as the slice of a variadic call.
 func (p *Package) consumer(v ssa.Value) ast.Node {
 	for depth := 0; v != nil && depth < 4; depth++ {
 		refs := v.Referrers()
@@ -343,7 +342,7 @@ func (p *Package) consumer(v ssa.Value) ast.Node {
 	return nil
 }
 
-// object is the type of what a value refers to; of slices, of their elements.
+// object returns the type of what a value refers to; for a slice, of its elements.
 func object(t types.Type) types.Type {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
@@ -354,8 +353,7 @@ func object(t types.Type) types.Type {
 	return t
 }
 
-// boxes reports whether a value of type t is copied to the heap when it becomes
-// an interface.
+// boxes reports whether converting a value of type t to an interface copies it to the heap.
 func boxes(t types.Type) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer, *types.Map, *types.Chan, *types.Signature: // one word; an interface, as a field, has two
@@ -380,8 +378,8 @@ func copies(c *ssa.Convert) bool {
 	return (from || char) && IsString(c.Type()) || to && IsString(c.X.Type())
 }
 
-// joined reports whether a concatenation is an operand of another one, which
-// the compiler joins with it.
+// joined reports whether a concatenation is an operand of another one, with which the
+// compiler merges it.
 func joined(b *ssa.BinOp) bool {
 	for _, instr := range *b.Referrers() {
 		if outer, ok := instr.(*ssa.BinOp); ok && outer.Op == token.ADD && outer.Block() == b.Block() {
@@ -445,7 +443,7 @@ func refers(t types.Type, depth int) bool {
 	return true
 }
 
-// describes reports whether t is what describes a type: no value lies there.
+// describes reports whether t is a type descriptor: no allocated value lies there.
 func describes(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {
@@ -460,8 +458,8 @@ func describes(t types.Type) bool {
 	return false
 }
 
-// Callee is the name of the function or method that a Call, Go or Defer names,
-// without package and type; "" for a function value.
+// Callee returns the name of the function or method that a Call, Go or Defer site
+// calls, without package and type; "" for a function value.
 func (s *Site) Callee() string {
 	call, ok := s.Instr.(ssa.CallInstruction)
 	if !ok {
@@ -477,7 +475,7 @@ func (s *Site) Callee() string {
 	return ""
 }
 
-// Captures is how many variables a function value holds.
+// Captures returns the number of variables that a closure captures.
 func (s *Site) Captures() int {
 	if c, ok := s.Instr.(*ssa.MakeClosure); ok {
 		return len(c.Bindings)

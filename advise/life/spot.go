@@ -7,11 +7,11 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Spot is where the compiler has what allocates when it says why that is on the heap: the operator of an expression,
-// what a conversion converts, the make of a map that grows. It is not valid where the compiler has none.
+// Spot returns the position that the compiler gives when it says why a site is on the heap: the operator of an
+// expression, the operand of a conversion, the make of a map that grows. It is not valid if the compiler gives none.
 func (p *Package) Spot(s *Site) token.Pos {
 	switch s.Kind {
-	case Append, Call, Channel, Go, Defer: // which are on the heap wherever they go
+	case Append, Call, Channel, Go, Defer: // always on the heap
 		return token.NoPos
 	}
 	switch n := s.Node.(type) {
@@ -37,7 +37,7 @@ func (p *Package) Spot(s *Site) token.Pos {
 	return spot(s.Node)
 }
 
-// Roomy reports whether a map may be made with room for so many entries that the runtime makes it, wherever the map is.
+// Roomy reports whether a map may be made with so much room that the runtime allocates it even if it does not escape.
 func Roomy(made *ssa.MakeMap) bool {
 	const small = 8 // entries that may be on the stack
 	n, fixed := made.Reserve.(*ssa.Const)

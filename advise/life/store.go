@@ -9,17 +9,16 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// store follows v into what addr belongs to.
+// store follows v into the object that addr belongs to.
 func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in where) {
 	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: IsString(v.Type())}, in.above())
 }
 
-// storeIn goes back from a value to where it comes from. h is the holder, if that
-// outlives the function; its name is the last field on the way. in says where the memory
-// is, as seen from v.
+// storeIn goes back from v to where it comes from. h is the holder if that outlives the
+// function; the innermost field on the way names it. in locates the memory as seen from v.
 func (w *walker) storeIn(v ssa.Value, h Holder, in where) {
 	if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Kind() != types.Uintptr && b.Kind() != types.UnsafePointer {
-		return // nothing can be put into a text or a number
+		return // a string or a number holds nothing
 	}
 	if !w.visit(w.stored, v, &in) {
 		return
@@ -55,7 +54,7 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in where) {
 		w.storeIn(x.X, h, in.above())
 	case *ssa.Global:
 		if x.Name() == "dummy" && x.Pkg.Pkg.Path() == "reflect" {
-			return // which only tells the compiler that something may escape: nothing is stored
+			return // it only makes values escape: nothing is stored
 		}
 		w.hold(Holder{Kind: Global, Name: x.Name(), Index: -1, Pos: h.Pos, AsText: h.AsText})
 	case *ssa.Parameter:
@@ -85,7 +84,7 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in where) {
 	}
 }
 
-// contained follows the local container that memory was put into.
+// contained follows memory that was put into the local container v.
 func (w *walker) contained(v ssa.Value, in where) {
 	if i, ok := v.(ssa.Instruction); ok {
 		w.leaves(i)
@@ -93,7 +92,7 @@ func (w *walker) contained(v ssa.Value, in where) {
 	w.value(v, in)
 }
 
-// captured follows memory into a variable of the function around.
+// captured follows memory into a captured variable of the outer function.
 func (w *walker) captured(v *ssa.FreeVar, h Holder, in where) {
 	made := w.p.closures[v.Parent()]
 	n := slices.Index(v.Parent().FreeVars, v)
@@ -116,7 +115,7 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder, in where) {
 		return
 	}
 	sum := w.p.callee(c.Common())
-	if calleeName(c.Common()) == "sync.Pool.Get" { // whose next user finds it there
+	if calleeName(c.Common()) == "sync.Pool.Get" { // its next user finds the memory there
 		w.hold(h.named("what sync.Pool.Get returned"))
 		w.contained(c, in)
 		return
@@ -148,7 +147,7 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder, in where) {
 	})
 }
 
-// one reports whether a value comes from one place.
+// one reports whether a value has at most one origin.
 func (o Origin) one() bool {
 	places := bits.OnesCount32(o.Params)
 	for _, is := range []bool{o.Fresh, o.Shared, o.Unknown} {
@@ -159,7 +158,7 @@ func (o Origin) one() bool {
 	return places < 2
 }
 
-// named names the holder, unless an inner one has a name.
+// named returns h with the given name, unless an inner field named it before.
 func (h Holder) named(name string) Holder {
 	if h.Name == "" {
 		h.Name = name
@@ -167,7 +166,7 @@ func (h Holder) named(name string) Holder {
 	return h
 }
 
-// fieldOf is the field of a local variable that an address is of, "" for none.
+// fieldOf returns the field of a local variable that addr points to, or "".
 func fieldOf(addr ssa.Value) string {
 	f, ok := addr.(*ssa.FieldAddr)
 	if !ok {
@@ -179,8 +178,8 @@ func fieldOf(addr ssa.Value) string {
 	return fieldName(f.X.Type(), f.Field)
 }
 
-// storedTo returns what is assigned to a local variable, its fields or elements: to
-// one field, where that is not "".
+// storedTo returns the values that are assigned to a local variable, its fields or
+// elements; only to the given field, unless that is "".
 func storedTo(addr ssa.Value, field string) (vals []ssa.Value) {
 	for {
 		switch x := addr.(type) {

@@ -18,44 +18,44 @@ import (
 type Use struct {
 	Returns uint32 // bit i: result i may refer to it
 	Within  uint32 // bit i: what result i refers to may refer to it
-	Into    uint32 // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
-	Deep    uint32 // those of Into where it is put into what the parameter's memory refers to
-	Perhaps Ways   // those of them that are not certain
-	Name    string // of Into: the field that has it
-	Keeps   []Keep // who else holds it then
+	Into    uint32 // bit i: the memory of parameter i, a receiver being 0, may refer to it afterwards
+	Deep    uint32 // bits of Into: it is put into what the parameter's memory refers to
+	Perhaps Ways   // the bits that are not certain
+	Name    string // for Into: the field that gets it; "" for several
+	Keeps   []Keep // other holders
 }
 
 // Ways are bits of a [Use].
 type Ways struct{ Returns, Within, Into uint32 }
 
-// into is argument j as the holder.
+// into returns the holder that argument j becomes.
 func (u *Use) into(j int, pos token.Pos) Holder {
 	return Holder{Kind: Field, Name: u.Name, Index: -1, Pos: pos, deep: u.Deep&(1<<j) != 0}
 }
 
-// lets reports whether nobody holds the memory afterwards who did not before.
+// lets reports whether the memory gets no new holder.
 func (u *Use) lets() bool { return u.Returns|u.Within|u.Into == 0 && len(u.Keeps) == 0 }
 
 // A Keep is a holder as other packages see it.
 type Keep struct {
 	Kind    HolderKind
 	Name    string
-	AsText  bool // as a string: of what it was given, only texts
-	Perhaps bool // it is not certain
+	AsText  bool // as a string: holds text only
+	Perhaps bool // not certain
 }
 
-// A Param is what becomes of a parameter: of what it refers to itself, and of
-// all that can be reached from there.
+// A Param is the use of a parameter: of what it refers to itself, and of all that can
+// be reached from there.
 type Param struct{ Self, Inside Use }
 
-// A Summary is what callers need to know of a function.
+// A Summary is what callers need to know about a function.
 type Summary struct {
 	Params  []Param // the receiver first
 	Results []Origin
 	Reached []Origin // of what the results refer to
 }
 
-// origin is where result i comes from, or, where deep is set, what it refers to.
+// origin returns the origin of result i or, if deep is set, of what it refers to.
 func (s *Summary) origin(i int, deep bool) Origin {
 	if deep && i < len(s.Reached) {
 		return s.Reached[i]
@@ -63,12 +63,12 @@ func (s *Summary) origin(i int, deep bool) Origin {
 	return s.Results[i]
 }
 
-// An Origin is where a value comes from: several where that depends.
+// An Origin says where a value comes from. Several may be set.
 type Origin struct {
 	Fresh   bool   // made by the function, or by what it calls, for the caller
 	Params  uint32 // bit i: it refers to memory of parameter i
 	Shared  bool   // taken from a package variable, a channel or the like
-	Unknown bool   // from a callee that is not known
+	Unknown bool   // from an unknown callee
 }
 
 func (o *Origin) merge(p Origin) {
@@ -76,19 +76,18 @@ func (o *Origin) merge(p Origin) {
 	o.Shared, o.Unknown = o.Shared || p.Shared, o.Unknown || p.Unknown
 }
 
-// OnlyFresh reports whether nobody else holds the value for certain.
+// OnlyFresh reports whether certainly nobody else holds the value.
 func (o Origin) OnlyFresh() bool { return o == Origin{Fresh: true} }
 
 // Facts are the summaries of a package's functions by [types.Func.FullName].
 type Facts struct{ Funcs map[string]*Summary }
 
-// AFact makes it a fact of go/analysis.
+// AFact marks Facts as a fact of go/analysis.
 func (*Facts) AFact() {}
 
 func (f *Facts) String() string { return fmt.Sprintf("%d functions", len(f.Funcs)) }
 
-// GobEncode writes the functions in order, so that the same facts are the same
-// bytes.
+// GobEncode writes the functions in sorted order: equal facts encode to equal bytes.
 func (f *Facts) GobEncode() ([]byte, error) {
 	names := slices.Sorted(maps.Keys(f.Funcs))
 	all := make([]*Summary, len(names))
@@ -121,7 +120,7 @@ func (f *Facts) GobDecode(data []byte) error {
 
 func init() { gob.Register(&Facts{}) }
 
-// Facts returns the summaries of what other packages can call.
+// Facts returns the summaries of the functions that other packages can call.
 func (p *Package) Facts() *Facts {
 	out := &Facts{map[string]*Summary{}}
 	for fn, s := range p.summaries {
@@ -132,8 +131,7 @@ func (p *Package) Facts() *Facts {
 	return out
 }
 
-// Summary returns what is known of a function, of this package or of another
-// one; nil where nothing is.
+// Summary returns the summary of a function of this package or another, or nil if it is unknown.
 func (p *Package) Summary(fn *ssa.Function) *Summary {
 	if fn.Origin() != nil {
 		fn = fn.Origin()
@@ -149,11 +147,11 @@ func (p *Package) Summary(fn *ssa.Function) *Summary {
 	return s
 }
 
-// summarize works out the functions of the package, callees first, until nothing
-// changes. Everything begins as if it did nothing, and only grows; a function is
-// looked at again when one that it may call has grown.
+// summarize computes the summaries of the package's functions, callees first, until
+// nothing changes. A summary begins empty and only grows; a function is computed again
+// when one that it may call has grown.
 func (p *Package) summarize() {
-	const rounds = 6 // a longer chain of mutual calls is cut
+	const rounds = 6 // cuts longer chains of mutual calls
 	pending := map[*ssa.Function]bool{}
 	for _, fn := range p.Funcs {
 		n := fn.Signature.Results().Len()
@@ -177,7 +175,7 @@ func (p *Package) summarize() {
 	}
 }
 
-// refine works out one function again, and reports whether its summary grew.
+// refine computes one function again, and reports whether its summary grew.
 func (p *Package) refine(fn *ssa.Function) bool {
 	s := p.summaries[fn]
 	changed := p.results(fn, s)
@@ -190,8 +188,7 @@ func (p *Package) refine(fn *ssa.Function) bool {
 	return changed
 }
 
-// calleesFirst orders the functions so that callees come before their callers,
-// where they do not call each other.
+// calleesFirst returns the functions with callees before their callers, except within cycles.
 func (p *Package) calleesFirst() (order []*ssa.Function) {
 	seen := map[*ssa.Function]bool{}
 	var visit func(fn *ssa.Function)
@@ -211,8 +208,8 @@ func (p *Package) calleesFirst() (order []*ssa.Function) {
 	return order
 }
 
-// mayCall returns the functions whose summaries follow from that of fn: with
-// their outermost functions, as values of literals flow there.
+// mayCall returns the functions whose summaries depend on that of fn: callers, the functions around them,
+// because values of literals flow there, and, if fn is a method, all functions with dynamic calls.
 func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
 	for _, call := range p.callers[fn] {
 		for caller := call.Parent(); caller != nil; caller = caller.Parent() {
@@ -225,7 +222,7 @@ func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
 	return out
 }
 
-// grow adds what a fate says to a use, and reports whether it was new.
+// grow adds the holders of f to u and reports whether that changed u. self is the index of the parameter.
 func (u *Use) grow(f *Fate, self int) bool {
 	was, kept := *u, slices.Clone(u.Keeps)
 	for _, h := range f.Holders {
@@ -257,7 +254,7 @@ func (u *Use) grow(f *Fate, self int) bool {
 		u.Deep != was.Deep || u.Perhaps != was.Perhaps || u.Name != was.Name || !slices.Equal(u.Keeps, kept)
 }
 
-// own is the name of the field that holds, "" where none is known.
+// own returns the name of the field that holds, or "" if it is unknown.
 func (h Holder) own() string {
 	if strings.HasPrefix(h.Name, "what ") || strings.HasPrefix(h.Name, "variable ") {
 		return ""
@@ -265,7 +262,7 @@ func (h Holder) own() string {
 	return h.Name
 }
 
-// enter adds a bit, which is marked until it is certain.
+// enter adds a bit, and marks it in perhaps until it is certain.
 func enter(all, perhaps *uint32, bit uint32, unsure bool) {
 	if !unsure {
 		*perhaps &^= bit
@@ -275,10 +272,10 @@ func enter(all, perhaps *uint32, bit uint32, unsure bool) {
 	*all |= bit
 }
 
-// same reports whether two are one holder.
+// same reports whether k and l are one holder, certain or not.
 func (k Keep) same(l Keep) bool { return k.Kind == l.Kind && k.Name == l.Name && k.AsText == l.AsText }
 
-// keep adds a holder; a handful say enough.
+// keep adds a holder. When there are enough, it only replaces texts and holders that are not certain.
 func (u *Use) keep(k Keep) {
 	const most = 4
 	if i := slices.IndexFunc(u.Keeps, k.same); i >= 0 {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// starts names the goroutine that a call starts: by go, or by the method Go of a group.
+// starts names the goroutine that a call starts, by go or by the method Go of a group; "" if it starts none.
 func starts(call ssa.CallInstruction) string {
 	c := call.Common()
 	if _, ok := call.(*ssa.Go); ok || ofGroup(c, "Go") {
@@ -16,16 +16,16 @@ func starts(call ssa.CallInstruction) string {
 	return ""
 }
 
-// ofGroup reports whether a call is of a method of a group of goroutines: of
-// sync.WaitGroup, errgroup.Group and their like.
+// ofGroup reports whether a call is of the given method of a group of goroutines, such
+// as sync.WaitGroup or errgroup.Group.
 func ofGroup(c *ssa.CallCommon, method string) bool {
 	fn := static(c)
 	return fn != nil && fn.Name() == method && fn.Signature.Recv() != nil &&
 		strings.HasSuffix(typeName(fn.Signature.Recv().Type()), "Group")
 }
 
-// waits reports whether a function waits somewhere: for a group, or for a channel. What it
-// starts may have ended then, before it returns.
+// waits reports whether a function waits for a group or a channel. A goroutine that it
+// starts may end before it returns.
 func waits(fn *ssa.Function) bool {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
