@@ -36,15 +36,15 @@ import (
 
 func init() { register.Plugin("isobar", newPlugin) }
 
-// Settings are what .golangci.yml gives under settings.
+// Settings are the custom settings in .golangci.yml.
 type Settings struct {
-	Disable []string `json:"disable"` // checks to leave out
-	All     []string `json:"all"`     // checks that report what otherwise needs a profile, too
+	Disable []string `json:"disable"` // checks to disable
+	All     []string `json:"all"`     // checks that report findings without a profile
 }
 
 type plugin struct{ analyzers []*analysis.Analyzer }
 
-// newPlugin fails where a setting names no check, or would be of no use.
+// newPlugin returns an error if a setting names no check, contradicts another, or leaves no check.
 func newPlugin(conf any) (register.LinterPlugin, error) {
 	s, err := register.DecodeSettings[Settings](conf)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// What is set for one run of golangci-lint is what its analyzers do.
+// The setting all reaches the flag of the analyzer.
 func TestHints(t *testing.T) {
 	build, err := register.GetPlugin("isobar")
 	if err != nil {

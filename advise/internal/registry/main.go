@@ -1,5 +1,4 @@
-// Registry writes the list of checks: every directory of package advise that
-// holds a check.
+// Registry writes the list of checks: the directories of package advise that hold one.
 package main
 
 import (
@@ -47,7 +46,7 @@ func generate(dir string) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// checks returns the directories that hold a Go file of their own name.
+// checks returns the directories with a Go file of the same name.
 func checks(dir string) (names []string, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.go"))
 	for _, file := range files {

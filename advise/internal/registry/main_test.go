@@ -36,8 +36,8 @@ var Check = check.New(check.Check{
 })
 `
 
-// TestCheckIsOneDirectory adds a check by adding its directory: the list names
-// it, and the package builds.
+// TestCheckIsOneDirectory adds a check by adding its directory: the list then names it,
+// and the package builds.
 func TestCheckIsOneDirectory(t *testing.T) {
 	dir := t.TempDir()
 	entries, err := os.ReadDir(root)

@@ -22,7 +22,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// lines is where a finding lies, in the file that is asked for.
+// lines is the range of a finding in the commit's file.
 type lines struct{ from, to int }
 
 // findings runs the checks of the commit's exercise on its file in t.
@@ -43,7 +43,7 @@ func findings(t *tree, c commit) (found []lines, err error) {
 			analyzers = append(analyzers, ch.Analyzer)
 		}
 	}
-	// whether or not all of it could be type-checked
+	// even if not everything type-checks
 	graph, err := checker.Analyze(analyzers, []*packages.Package{{ID: pkg.Path(), PkgPath: pkg.Path(), Name: pkg.Name(),
 		Fset: l.fset, Syntax: files, Types: pkg, TypesInfo: info, TypesSizes: types.SizesFor("gc", "amd64")}},
 		&checker.Options{Sequential: true})
@@ -65,7 +65,7 @@ func findings(t *tree, c commit) (found []lines, err error) {
 	return found, nil
 }
 
-// depth is how far imports are followed; beyond, packages are empty.
+// depth is how far imports are followed; packages beyond are empty.
 const depth = 3
 
 // A loader type-checks packages of a tree.
@@ -76,8 +76,8 @@ type loader struct {
 	packages map[string]*types.Package // by import path
 }
 
-// parse parses the files of a directory that belong to one package: that of
-// the file named, or what go build takes.
+// parse parses the files of a directory that belong to one package: the package of the
+// named file or, without a name, the one that go build takes.
 func (l *loader) parse(dir, named string, mode parser.Mode) []*ast.File {
 	ctx := build.Default
 	ctx.JoinPath = path.Join
@@ -118,7 +118,7 @@ func (l *loader) check(path string, files []*ast.File, level int) (*types.Packag
 		Importer: importerFunc(func(path string) (*types.Package, error) { return l.load(path, level+1), nil }),
 		Error:    func(error) {},
 	}
-	pkg, _ := cfg.Check(path, l.fset, files, info) // what is wrong stays unknown
+	pkg, _ := cfg.Check(path, l.fset, files, info) // errors leave types unknown
 	return pkg, info
 }
 
@@ -126,8 +126,8 @@ type importerFunc func(path string) (*types.Package, error)
 
 func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
 
-// load returns the package of an import path: of the standard library, of the
-// tree, or an empty one.
+// load returns the package with an import path, from the standard library or the tree,
+// else an empty one.
 func (l *loader) load(name string, level int) *types.Package {
 	if name == "unsafe" {
 		return types.Unsafe
@@ -142,7 +142,7 @@ func (l *loader) load(name string, level int) *types.Package {
 			files = l.parse(dir, "", parser.SkipObjectResolution)
 		}
 		if len(files) > 0 {
-			l.packages[name] = empty(name) // for cycles, which broken code may have
+			l.packages[name] = empty(name) // ends import cycles, which broken code may have
 			pkg, _ = l.check(name, files, level)
 		}
 	}
@@ -154,8 +154,8 @@ func (l *loader) load(name string, level int) *types.Package {
 	return pkg
 }
 
-// find returns the directory of an import path: vendored, or what is left of
-// the path without its first elements.
+// find returns the directory of an import path: a vendor directory, or the path without
+// some of its first elements.
 func (l *loader) find(name string) (dir string, ok bool) {
 	tries := []string{"vendor/" + name, "cmd/vendor/" + name, "Godeps/_workspace/src/" + name}
 	for rest := name; ; {
@@ -178,7 +178,7 @@ func (l *loader) find(name string) (dir string, ok bool) {
 
 var major = regexp.MustCompile(`^v\d+$`)
 
-// empty is a package of which nothing is known but, likely, its name.
+// empty returns a package of which only the likely name is known.
 func empty(name string) *types.Package {
 	base := path.Base(name)
 	if major.MatchString(base) {
@@ -190,8 +190,8 @@ func empty(name string) *types.Package {
 
 var goLine = regexp.MustCompile(`(?m)^go (\d+\.\d+)`)
 
-// version is the language version of the module around a file; of 1.16, as for
-// a module that does not say, where there is none.
+// version returns the language version of the module around a file; go1.16, as for a
+// module that names none, if there is no module.
 func (t *tree) version(file string) string {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		if data, err := t.file(path.Join(dir, "go.mod")); err == nil {
@@ -207,8 +207,8 @@ func (t *tree) version(file string) string {
 
 var moduleLine = regexp.MustCompile(`(?m)^module "?([^"\s]+)`)
 
-// importPath is the import path of a directory: below that of the module around
-// it, or of the repository where there is none.
+// importPath returns the import path of a directory, below that of the module around it
+// or, without one, of the repository.
 func (t *tree) importPath(repository, dir string) string {
 	for root, rest := dir, ""; ; root, rest = path.Dir(root), path.Join(path.Base(root), rest) {
 		if data, err := t.file(path.Join(root, "go.mod")); err == nil {

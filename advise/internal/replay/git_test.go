@@ -43,7 +43,7 @@ func (r *repo) close() {
 	r.cmd.Wait()
 }
 
-// object returns the contents of what git calls by a name, and its kind.
+// object returns the contents and kind of the object that git knows by a name.
 func (r *repo) object(name string) (data []byte, kind string, err error) {
 	if strings.Contains(name, "\n") || strings.Contains(name, ":./") || strings.Contains(name,
 		":../") { // a relative path ends git
@@ -87,7 +87,7 @@ func (t *tree) file(name string) ([]byte, error) {
 	return data, err
 }
 
-// dir returns the names in a directory, nothing where there is none.
+// dir returns the names in a directory, or nil if it does not exist.
 func (t *tree) dir(name string) []string {
 	if name == "." {
 		name = ""
@@ -111,7 +111,7 @@ func (t *tree) dir(name string) []string {
 
 var hunk = regexp.MustCompile(`(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
-// replaced returns the lines that the commit put in the place of its line.
+// replaced returns the lines by which the commit replaced its line.
 func replaced(dir string, c commit) (from, to int, err error) {
 	out, err := exec.Command("git", "-C", dir, "diff", "-U0", "--no-renames", "--no-color", c.Commit+"^", c.Commit, "--",
 		c.File).Output()

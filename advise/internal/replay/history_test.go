@@ -1,13 +1,12 @@
-// Package replay runs the checks on commits of public projects that removed one of
-// the eighteen patterns: on the line before the commit, and on what took its place.
+// Package replay runs the checks on commits of public projects that removed one of the
+// eighteen patterns: on the line before the commit, and on the lines that replaced it.
 //
 //	go test ./advise/internal/replay -timeout 0 -v -mirror DIR
 //
-// The list is advise/testdata/history.jsonl; DIR holds the repositories, as
-// OWNER/NAME, OWNER+NAME or OWNER+NAME/repo, with or without a work tree.
-// Nothing is built: only the package of the line is type-checked, with the
-// packages of the same commit that it imports as far as they are there. What
-// cannot be imported is left unknown, and checks that need it stay silent.
+// The list is advise/testdata/history.jsonl; DIR holds the repositories as OWNER/NAME,
+// OWNER+NAME or OWNER+NAME/repo, with or without a work tree. Nothing is built: only the
+// package of the line is type-checked, with the packages of the same commit that it imports,
+// if they are there. Other imports stay unknown, and checks that need them stay silent.
 package replay
 
 import (
@@ -82,16 +81,16 @@ func TestPublicHistory(t *testing.T) {
 // list is the list of commits.
 const list = "../../testdata/history.jsonl"
 
-// A commit is one that removed a pattern: the line, as numbered before it.
+// A commit removed a pattern from a line. Line is its number before the commit.
 type commit struct {
 	Repository string `json:"repository"`
 	Commit     string `json:"commit"`
 	File       string `json:"file"`
 	Line       int    `json:"line"`
 	Exercise   int    `json:"exercise"`
-	Not        string `json:"not,omitempty"`   // why it is no case of the pattern after all; it is not counted then
-	Blind      bool   `json:"blind,omitempty"` // added when the checks were as they are: no check was changed for it
-	Set        string `json:"set,omitempty"`   // of commits that were gathered together; "" for the first ones
+	Not        string `json:"not,omitempty"`   // why it is no example of the pattern; it is not counted then
+	Blind      bool   `json:"blind,omitempty"` // no check was changed for it
+	Set        string `json:"set,omitempty"`   // commits that were gathered together; "" for the first ones
 }
 
 func (c commit) validate() error {
@@ -123,7 +122,7 @@ func read(name string) ([]commit, error) {
 	return commits, sc.Err()
 }
 
-// repository returns where a repository is, or "".
+// repository returns the directory of a repository, or "".
 func repository(mirror, name string) string {
 	joined := strings.ReplaceAll(name, "/", "+")
 	for _, dir := range []string{name, joined, filepath.Join(joined, "repo")} {
@@ -137,13 +136,13 @@ func repository(mirror, name string) string {
 	return ""
 }
 
-// A verdict is what the checks say of a commit.
+// A verdict is what the checks report for a commit.
 type verdict struct {
 	before bool // the line is flagged before the commit
-	after  bool // what the commit put in its place is flagged
+	after  bool // the lines that replaced it are flagged
 }
 
-// replay runs the checks on a commit and what was before it.
+// replay runs the checks on the state before a commit and after it.
 func replay(dir string, c commit) (r verdict, err error) {
 	from, to, err := replaced(dir, c)
 	if err != nil {
@@ -169,12 +168,12 @@ func replay(dir string, c commit) (r verdict, err error) {
 	return r, nil
 }
 
-// covers reports whether a finding touches the lines from, to.
+// covers reports whether a finding overlaps the lines from to to.
 func covers(found []lines, from, to int) bool {
 	return slices.ContainsFunc(found, func(l lines) bool { return l.from <= to && from <= l.to })
 }
 
-// A tally counts by exercise.
+// A tally counts commits and findings by exercise; row 0 is the sum.
 type tally struct {
 	rows                       [19]row
 	absent, failed, relabelled int
@@ -194,8 +193,8 @@ func (t *tally) add(c commit, v verdict) {
 	}
 }
 
-// The shares of commits that must be flagged before, in all and of every
-// pattern, and silent after.
+// The shares of commits that must be flagged before the commit, in total and per
+// pattern, and silent after it.
 const wantBefore, wantEach, wantSilent = 0.70, 0.50, 0.95
 
 func (t *tally) passes() bool {

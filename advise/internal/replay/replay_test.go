@@ -10,8 +10,8 @@ import (
 	"github.com/isobar-go/isobar/advise"
 )
 
-// makeRepository makes a repository of two commits, the second of which fixes
-// the first, and returns the place of the repository and the second commit.
+// makeRepository makes a repository of two commits, the second of which fixes the
+// first. It returns the mirror directory and the hash of the second commit.
 func makeRepository(t *testing.T) (mirror, hash string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -49,8 +49,8 @@ func makeRepository(t *testing.T) (mirror, hash string) {
 	return mirror, git("rev-parse", "HEAD")
 }
 
-// The list comes from another package of the tree, without which its elements
-// have no type; unknown is nowhere.
+// The list comes from another package of the tree: without it the elements have no
+// type. Package unknown does not exist.
 const before = `package p
 
 import (
@@ -114,8 +114,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestHistory holds what the list must hold, whether or not the repositories
-// are there.
+// TestHistory checks the list of commits itself, with or without the repositories.
 func TestHistory(t *testing.T) {
 	commits, err := read(list)
 	if err != nil {
