@@ -11,8 +11,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags destinations that are appended to in each round and never
-// emptied.
+// Check flags slices that each round of a loop appends to and none empties.
 var Check = check.New(check.Check{
 	Name:     "appendreset",
 	Severity: check.Trap,
@@ -40,7 +39,7 @@ func run(p *check.Pass) {
 	}
 }
 
-// appends returns the call where assign is x = appendSomething(x, …).
+// appends returns the call if assign is x = appendSomething(x, …), else nil.
 func appends(p *check.Pass, assign *ast.AssignStmt) *ast.CallExpr {
 	if len(assign.Lhs) != 1 || len(assign.Rhs) != 1 {
 		return nil
@@ -59,7 +58,7 @@ func appends(p *check.Pass, assign *ast.AssignStmt) *ast.CallExpr {
 	return call
 }
 
-// emptied reports whether the loop gives v any value but by appending.
+// emptied reports whether the loop assigns v other than by appending, or takes its address.
 func emptied(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 	for _, use := range p.Uses(v) {
 		if !check.Within(use.Node(), loop) {
@@ -79,8 +78,8 @@ func emptied(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 	return false
 }
 
-// consumed reports whether a statement after the one at cur, in the same
-// block, hands all of v to something that does not append to it.
+// consumed reports whether a statement after the one at cur, in the same block, passes
+// all of v to a function that does not append to it.
 func consumed(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
 	for next, ok := cur.NextSibling(); ok; next, ok = next.NextSibling() {
 		for at := range next.Preorder((*ast.Ident)(nil)) {

@@ -45,7 +45,7 @@ func run(p *check.Pass) {
 		}
 		_, decl := p.Decl(fn)
 		if decl == nil && !container(fn) || decl != nil && decl.Body != nil && len(decl.Body.List) == 0 {
-			continue // nobody can change it, or it is inlined to nothing
+			continue // not ours to change, or inlined to nothing
 		}
 		arg := boxed(p, fn, call)
 		if arg == nil || prints(p, fn, 3) ||
@@ -64,8 +64,8 @@ func run(p *check.Pass) {
 	}
 }
 
-// prints reports whether fn hands its variadic arguments on to fmt, log or
-// log/slog, itself or through so many functions of this package.
+// prints reports whether fn passes its variadic arguments to fmt, log or log/slog,
+// directly or through other functions of this package, up to the given depth.
 func prints(p *check.Pass, fn *types.Func, through int) bool {
 	params := fn.Origin().Signature().Params()
 	if through == 0 || !fn.Signature().Variadic() {
@@ -82,12 +82,11 @@ func prints(p *check.Pass, fn *types.Func, through int) bool {
 	})
 }
 
-// mode matches conditions on what is on for debugging only.
+// mode matches conditions that hold only for debugging or tracing.
 var mode = regexp.MustCompile(`(?i)debug|trace|verbose|leakdetect|enabled?\(|canlog|\.v\(\d`)
 
-// held reports whether fn keeps or hands on something that it is given as any, and
-// whether it is given values of several types as that in this package: they have no
-// other type in common.
+// held reports whether fn keeps or passes on an argument of type any, and whether calls
+// in this package pass values of several types for it, which have only any in common.
 func held(p *check.Pass, fn *types.Func) (held, mixed bool) {
 	for i := range fn.Signature().Params().Len() {
 		use, known := p.ParamUse(fn, i)
@@ -109,7 +108,7 @@ func held(p *check.Pass, fn *types.Func) (held, mixed bool) {
 	return held, mixed
 }
 
-// isAny reports whether t is an interface without methods, and no type parameter.
+// isAny reports whether t is an interface without methods, but no type parameter.
 func isAny(t types.Type) bool {
 	_, param := types.Unalias(t).(*types.TypeParam)
 	iface, ok := t.Underlying().(*types.Interface)
@@ -125,13 +124,13 @@ func pool(p *check.Pass, call *ast.CallExpr) {
 	}
 }
 
-// container reports whether fn keeps what it is given as any.
+// container reports whether fn belongs to a standard package that keeps arguments of type any.
 func container(fn *types.Func) bool {
 	return slices.Contains([]string{"container/heap", "container/list", "container/ring", "sync"}, fn.Pkg().Path())
 }
 
-// boxed returns the first number among the arguments that becomes an interface
-// without methods.
+// boxed returns the first number among the arguments that is passed as an interface
+// without methods, or nil.
 func boxed(p *check.Pass, fn *types.Func, call *ast.CallExpr) ast.Expr {
 	params := fn.Signature().Params()
 	for i, arg := range call.Args {

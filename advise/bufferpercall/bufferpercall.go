@@ -29,7 +29,7 @@ allocates nothing; a sync.Pool of buffers costs one copy of the result.`,
 	Run:      run,
 })
 
-// small is the size up to which a pool costs more than the allocation.
+// small is the size in bytes below which a pool costs more than the allocation.
 const small = 64
 
 func run(p *check.Pass) {
@@ -57,13 +57,13 @@ func run(p *check.Pass) {
 	}
 }
 
-// lends reports whether a use is that of the method Bytes, which are the buffer's own.
+// lends reports whether use calls the method Bytes, whose result is the buffer's own memory.
 func lends(use inspector.Cursor) bool {
 	sel, ok := use.Parent().Node().(*ast.SelectorExpr)
 	return ok && sel.Sel.Name == "Bytes"
 }
 
-// fresh reports whether v is declared as an empty buffer of its own.
+// fresh reports whether v is declared as an empty buffer that nobody else has.
 func fresh(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
 	switch decl := cur.Parent().Node().(type) {
 	case *ast.ValueSpec:
@@ -99,8 +99,7 @@ func empty(p *check.Pass, e ast.Expr) bool {
 	return false
 }
 
-// ends reports whether v is filled and goes nowhere but into calls, and whether
-// it is returned itself.
+// ends reports whether v is filled and only passed to calls, and whether v itself is returned.
 func ends(p *check.Pass, v *types.Var) (local, handedOut bool) {
 	for _, use := range p.Uses(v) {
 		at := use
@@ -122,8 +121,8 @@ func ends(p *check.Pass, v *types.Var) (local, handedOut bool) {
 	return local, handedOut
 }
 
-// stays reports whether what is at cur is held in a field of a local variable of
-// which only fields and methods are asked for.
+// stays reports whether the value at cur is stored in a field of a local variable that
+// is used only to select fields and methods.
 func stays(p *check.Pass, cur inspector.Cursor) bool {
 	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
 	if !ok {
@@ -139,11 +138,11 @@ func stays(p *check.Pass, cur inspector.Cursor) bool {
 	})
 }
 
-// fixed is what methods of a buffer write, where that is always the same.
+// fixed maps methods of a buffer to the number of bytes that they write at most.
 var fixed = map[string]int64{"WriteByte": 1, "WriteRune": 4, "Bytes": 0, "String": 0, "Len": 0}
 
-// size is how much is written to v where all writes are of known size, at most
-// once each; otherwise a large number.
+// size returns how many bytes are written to v, or a large number if a write is of
+// unknown size or in a loop.
 func size(p *check.Pass, v *types.Var) (sum int64) {
 	const large = 1 << 30
 	for _, use := range p.Uses(v) {

@@ -32,7 +32,7 @@ of bytes.Index, Contains, Count and Compare, which end in assembly.`,
 	Run:      run,
 })
 
-// alters is what a callee needs bytes of its own for.
+// alters are the uses for which a callee needs its own bytes.
 const alters = check.Writes | check.MayWrite
 
 func run(p *check.Pass) {
@@ -60,7 +60,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 	}
 	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && i == 0 && fn.Name() == "Write" &&
 		types.IsInterface(p.TypeOf(sel.X)) && writes(fn) {
-		if n := check.NamedOf(p.TypeOf(sel.X)); n == nil || n.Obj().Pkg().Path() != "hash" { // none takes a string
+		if n := check.NamedOf(p.TypeOf(sel.X)); n == nil || n.Obj().Pkg().Path() != "hash" { // hashes take no strings
 			p.Report(call.Args[0], "[]byte(s) is copied for Write; io.WriteString writes the string itself where the "+
 				"writer can", fix(p, cur, call, sel, s)...)
 		}
@@ -84,7 +84,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 	called(p, call, i, fn)
 }
 
-// called reports argument i of call by what fn does with it.
+// called reports argument i of call, depending on what fn does with it.
 func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func) {
 	p = p.Needs(check.Interface, !p.Free(fn))
 	use, ok := p.ParamUse(fn, i)
@@ -109,21 +109,20 @@ func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func) {
 	}
 }
 
-// elided reports whether the compiler leaves out copies that are only read.
+// elided reports whether the compiler elides copies that are only read.
 func elided(p *check.Pass, call *ast.CallExpr) bool {
 	return version.Compare(p.GoVersion(call.Pos()), "go1.22") >= 0
 }
 
-// inAssembly are functions of package bytes whose argument is still copied, by
-// measurement with Go 1.26.8.
+// inAssembly are functions of package bytes whose argument is still copied, measured with Go 1.26.8.
 var inAssembly = map[string]bool{"Compare": true, "Contains": true, "Count": true, "Index": true}
 
-// assembly are the packages whose functions end there.
+// assembly are packages whose functions end in assembly.
 var assembly = map[string]bool{"crypto/hmac": true, "crypto/md5": true, "crypto/sha1": true, "crypto/sha256": true,
 	"crypto/sha512": true, "hash/crc32": true}
 
-// readsOnly reports whether fn is a method of the library that the compiler
-// sees to read its argument: Buffer and Builder, and encodings.
+// readsOnly reports whether fn is a method of the library that the compiler knows only
+// to read its argument.
 func readsOnly(fn *types.Func) bool {
 	return slices.Contains([]string{"Buffer.Write", "Builder.Write", "Encoding.EncodeToString", "Encoding.AppendEncode",
 		"Encoding.Encode"}, check.FuncName(fn))

@@ -12,8 +12,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags closures that are allocated: goroutines that capture variables of
-// their loop, and function values that go further than their function.
+// Check flags goroutines in loops whose closures capture variables of the loop, before Go 1.26.
 var Check = check.New(check.Check{
 	Name:     "closurecapture",
 	Exercise: 7,
@@ -41,7 +40,7 @@ func run(p *check.Pass) {
 	}
 }
 
-// captured names the variables that the loops around cur declare and lit reads; none where one is written to.
+// captured returns the names of the variables that loops around cur declare and lit reads; none if one is written to.
 func captured(p *check.Pass, cur inspector.Cursor, lit *ast.FuncLit) (names []string) {
 	body, _ := cur.FindNode(lit.Body)
 	for at := range body.Preorder((*ast.Ident)(nil)) {

@@ -48,7 +48,7 @@ func run(p *check.Pass) {
 			continue
 		}
 		seen[site{v, loop.Node()}] = true
-		var others []ast.Node // what else in the loop appends to v
+		var others []ast.Node // the other statements in the loop that append to v
 		for _, use := range p.Uses(v) {
 			if other, ok := use.Parent().Node().(*ast.AssignStmt); ok && other != assign && check.Within(other, loop.Node()) &&
 				other.Lhs[0] == use.Node() && grows(p, other) == v {
@@ -84,7 +84,7 @@ func grows(p *check.Pass, assign *ast.AssignStmt) *types.Var {
 	return nil
 }
 
-// outermost returns the outermost loop around cur that v is declared before.
+// outermost returns the outermost loop around cur that does not declare v.
 func outermost(p *check.Pass, cur inspector.Cursor, v *types.Var) (found inspector.Cursor) {
 	if p.Loop(cur) == nil {
 		return found
@@ -101,8 +101,7 @@ func outermost(p *check.Pass, cur inspector.Cursor, v *types.Var) (found inspect
 	return found
 }
 
-// restarts reports whether the loop sets v to a text that does not begin or go on
-// with the one before.
+// restarts reports whether the loop assigns a string to v that does not contain the previous one.
 func restarts(p *check.Pass, v *types.Var, loop ast.Node) bool {
 	return slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
 		assign, ok := use.Parent().Node().(*ast.AssignStmt)
@@ -111,7 +110,7 @@ func restarts(p *check.Pass, v *types.Var, loop ast.Node) bool {
 	})
 }
 
-// carries reports whether what v is set to has all of it.
+// carries reports whether the new value of v contains the whole old one.
 func carries(p *check.Pass, assign *ast.AssignStmt, v *types.Var) bool {
 	return len(assign.Lhs) == 1 && slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
 		switch use.Parent().Node().(type) {
@@ -122,8 +121,7 @@ func carries(p *check.Pass, assign *ast.AssignStmt, v *types.Var) bool {
 	})
 }
 
-// fix collects in a Builder where v is named in the loop only to be appended
-// to, by +=.
+// fix collects in a Builder, if the loop uses v only to append to it by +=.
 func fix(p *check.Pass, cur inspector.Cursor, v *types.Var, at inspector.Cursor) []analysis.TextEdit {
 	loop := at.Node()
 	var appends []*ast.AssignStmt
@@ -169,8 +167,8 @@ func fix(p *check.Pass, cur inspector.Cursor, v *types.Var, at inspector.Cursor)
 	return edits
 }
 
-// named reports whether the function has named results, which a return in the
-// loop would give back unfinished.
+// named reports whether the function has named results, which a return in the loop
+// would leave unfinished.
 func named(cur inspector.Cursor) bool {
 	at, _ := check.Func(cur)
 	var results *ast.FieldList

@@ -14,7 +14,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags constant errors that are made again.
+// Check flags constant errors that are made again in each call.
 var Check = check.New(check.Check{
 	Name:     "errorsnew",
 	Exercise: 15,
@@ -66,9 +66,8 @@ func constantError(p *check.Pass, call *ast.CallExpr) bool {
 	return false
 }
 
-// kept reports whether the error already goes to something that outlives the
-// call, or into another call; local, where not, whether it is returned or held in
-// a variable of the function.
+// kept reports whether the error needs no package variable: it initializes one, ends the
+// program, or goes somewhere unknown. local reports whether it is returned or assigned alone.
 func kept(p *check.Pass, cur inspector.Cursor) (kept, local bool) {
 	switch parent := cur.Parent().Node().(type) {
 	case *ast.ReturnStmt:
@@ -90,8 +89,8 @@ func kept(p *check.Pass, cur inspector.Cursor) (kept, local bool) {
 	return true, false
 }
 
-// inlinable guesses whether the compiler inlines decl: a few statements, none
-// of which it refuses.
+// inlinable guesses whether the compiler inlines decl: it is short and uses nothing
+// that prevents inlining.
 func inlinable(decl *ast.FuncDecl) bool {
 	nodes, refused := 0, check.NoInline(decl)
 	ast.Inspect(decl.Body, func(n ast.Node) bool {

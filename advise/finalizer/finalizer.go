@@ -39,7 +39,7 @@ func run(p *check.Pass) {
 	})
 }
 
-// isSwitch reports whether cond is a single boolean.
+// isSwitch reports whether cond is a single variable or field, such as a debug switch.
 func isSwitch(cond ast.Expr) bool {
 	switch cond.(type) {
 	case *ast.Ident, *ast.SelectorExpr:

@@ -1,4 +1,4 @@
-// Package ignore is a check of the checks' own directive: see Check.
+// Package ignore checks the directive //isobar:ignore: see Check.
 package ignore
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags directives that ignore without a reason.
+// Check flags directives without a check or a reason.
 var Check = check.New(check.Check{
 	Name:     "ignore",
 	Severity: check.Trap,

@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags json.Marshal of messages that are written or handed on.
+// Check flags json.Marshal of messages that are only written.
 var Check = check.New(check.Check{
 	Name:     "jsonloop",
 	Exercise: 11,
@@ -50,13 +50,12 @@ func run(p *check.Pass) {
 	}
 }
 
-// packages are those whose Marshal is as that of encoding/json.
+// packages are the packages with a Marshal like that of encoding/json.
 var packages = []string{"encoding/json", "encoding/json/v2", "github.com/go-json-experiment/json",
 	"github.com/goccy/go-json", "github.com/json-iterator/go", "github.com/segmentio/encoding/json",
 	"github.com/bytedance/sonic"}
 
-// written reports whether v is used for nothing but Write calls of something
-// that is there before the loop.
+// written reports whether v is only passed to Write calls of something that exists before the loop.
 func written(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 	writes := false
 	for _, use := range p.Uses(v) {

@@ -61,8 +61,7 @@ func target(p *check.Pass, cur inspector.Cursor, lhs ast.Expr) {
 	p.Report(lhs, v.Name()+" is shared by all who return it; make an error of its own for the details")
 }
 
-// alias returns the package variable that the local pointer v was set to when
-// it was declared, or nil.
+// alias returns the package variable that the local pointer v is first assigned, or nil.
 func alias(p *check.Pass, v *types.Var) *types.Var {
 	given := p.Given(v)
 	if _, ok := v.Type().Underlying().(*types.Pointer); !ok || len(given) == 0 {

@@ -12,8 +12,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags structs that are allocated together with a small one that they
-// point to.
+// Check flags structs that are allocated together with a small struct that they point to.
 var Check = check.New(check.Check{
 	Name:     "optionalpointer",
 	Exercise: 9,
@@ -29,7 +28,7 @@ value; where few have it, keep those in a table beside.`,
 	Run:      run,
 })
 
-// large is the size from which holding the part by value wastes too much.
+// large is the size in bytes above which a part held by value wastes too much.
 const large = 128
 
 func run(p *check.Pass) {
@@ -58,8 +57,8 @@ func run(p *check.Pass) {
 	}
 }
 
-// alwaysFresh reports whether the field that key names only ever holds nil or
-// a struct of its own, and is never handed on.
+// alwaysFresh reports whether the field that key names only ever holds nil or a struct
+// of its own, and is never passed on.
 func alwaysFresh(p *check.Pass, key *ast.Ident) bool {
 	field, ok := p.Info.Uses[key].(*types.Var)
 	if !ok || !field.IsField() || field.Embedded() {
@@ -73,8 +72,7 @@ func alwaysFresh(p *check.Pass, key *ast.Ident) bool {
 	return true
 }
 
-// freshAt reports whether one use of a field reads it, or sets it to nil or to a
-// struct of its own.
+// freshAt reports whether one use of a field only reads it, or sets it to nil or to a new struct.
 func freshAt(p *check.Pass, use inspector.Cursor) bool {
 	own := func(e ast.Expr) bool { return literal(e) != nil || p.Info.Types[e].IsNil() }
 	switch parent := use.Parent().Node().(type) {
@@ -94,8 +92,8 @@ func freshAt(p *check.Pass, use inspector.Cursor) bool {
 	return true
 }
 
-// small reports whether inner could lie inside outer: a struct of this package
-// of moderate size that does not refer to outer or its like.
+// small reports whether inner can be held by value in outer: a struct of this package,
+// at most large, with no fields that refer to outer or to itself.
 func small(p *check.Pass, outer *types.Named, inner *ast.CompositeLit) bool {
 	named := check.NamedOf(p.TypeOf(inner))
 	if named == nil || named.Obj().Pkg() != p.Code.Pkg || named.TypeParams().Len() > 0 || outer.TypeParams().Len() > 0 {

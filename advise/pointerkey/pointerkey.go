@@ -11,8 +11,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags long-lived maps whose keys hold pointers that a number could
-// stand for.
+// Check flags long-lived maps with pointers in their keys that a number could replace.
 var Check = check.New(check.Check{
 	Name:     "pointerkey",
 	Exercise: 13,
@@ -38,7 +37,7 @@ func run(p *check.Pass) {
 		if field == nil {
 			continue
 		}
-		var declared []ast.Node // in this package
+		var declared []ast.Node // identifiers in this package that declare the field
 		for name, obj := range p.Info.Defs {
 			if obj == field {
 				declared = append(declared, name)
@@ -49,11 +48,11 @@ func run(p *check.Pass) {
 	}
 }
 
-// number matches the names of fields that tell things apart.
+// number matches the names of fields that identify a value.
 var number = regexp.MustCompile(`(?i)^(id|key|index|idx|seq|num|number|handle)$|ID$|Id$`)
 
-// lives reports whether the map type at cur is that of a package variable, of a
-// field, or has a name of its own.
+// lives reports whether the map type at cur belongs to a package variable, a struct
+// field or a type declaration.
 func lives(p *check.Pass, cur inspector.Cursor) bool {
 	for at := range cur.Enclosing((*ast.Field)(nil), (*ast.ValueSpec)(nil), (*ast.FuncDecl)(nil), (*ast.TypeSpec)(nil)) {
 		switch n := at.Node().(type) {
@@ -70,8 +69,8 @@ func lives(p *check.Pass, cur inspector.Cursor) bool {
 	return false
 }
 
-// pointer returns the one pointer field of key and the number that could stand
-// for it; nothing where key holds other pointers as well.
+// pointer returns the only pointer field of key and the number that could replace it;
+// nil if key holds other pointers as well.
 func pointer(key *types.Struct) (field, id *types.Var) {
 	for f := range key.Fields() {
 		if !check.HasPointers(f.Type()) {

@@ -8,7 +8,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags side tables keyed by pointer that only grow.
+// Check flags package-level maps keyed by pointer that only grow.
 var Check = check.New(check.Check{
 	Name:     "pointertable",
 	Severity: check.Advice,
@@ -51,8 +51,8 @@ func keyed(t types.Type) bool {
 	return ok
 }
 
-// table reports whether functions add to v, and whether anything takes from it
-// or lets it out of sight.
+// table reports whether functions add to v, and whether anything removes entries from
+// it or may, because v is passed on.
 func table(p *check.Pass, v *types.Var) (fills, empties bool) {
 	for _, use := range p.Uses(v) {
 		switch parent := use.Parent().Node().(type) {

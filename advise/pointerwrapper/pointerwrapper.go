@@ -52,7 +52,7 @@ func run(p *check.Pass) {
 	}
 }
 
-// constructor reports whether decl is nothing but return &T{v}.
+// constructor reports whether decl does nothing but return &T{v}.
 func constructor(decl *ast.FuncDecl) bool {
 	u, ok := check.OnlyReturns(decl).(*ast.UnaryExpr)
 	if !ok || u.Op != token.AND {
@@ -62,8 +62,7 @@ func constructor(decl *ast.FuncDecl) bool {
 	return ok
 }
 
-// wrapper reports whether named is a struct of one primitive, without methods
-// that need a pointer.
+// wrapper reports whether named is a struct of one primitive without pointer methods.
 func wrapper(named *types.Named) bool {
 	st, ok := named.Underlying().(*types.Struct)
 	if !ok || st.NumFields() != 1 {

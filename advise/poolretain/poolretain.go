@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags memory of a pool that is used after it was given back.
+// Check flags memory of a pool that is used after it was put back.
 var Check = check.New(check.Check{
 	Name:     "poolretain",
 	Severity: check.Trap,
@@ -49,7 +49,7 @@ func run(p *check.Pass) {
 	})
 }
 
-// root returns the variable that e names, or points or slices into.
+// root returns the local variable that e names, or whose memory e points to or slices; nil for none.
 func root(p *check.Pass, e ast.Expr) *types.Var {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
@@ -75,7 +75,7 @@ func root(p *check.Pass, e ast.Expr) *types.Var {
 	return nil
 }
 
-// refers reports whether a value of type t shares memory when it is copied.
+// refers reports whether copies of a value of type t share memory.
 func refers(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Pointer, *types.Slice, *types.Map:
@@ -102,7 +102,7 @@ func derived(p *check.Pass, fn inspector.Cursor, v *types.Var) map[*types.Var]bo
 	return vars
 }
 
-// fromPool reports whether v is what a Get returned.
+// fromPool reports whether v is assigned the result of a Get.
 func fromPool(p *check.Pass, v *types.Var) bool {
 	return slices.ContainsFunc(p.Given(v), func(e ast.Expr) bool {
 		_, ok := p.IsCall(check.Base(e), "sync", "Pool.Get")
@@ -110,7 +110,7 @@ func fromPool(p *check.Pass, v *types.Var) bool {
 	})
 }
 
-// deferred reports whether fn is a literal whose call is deferred.
+// deferred reports whether fn is a deferred function literal.
 func deferred(fn inspector.Cursor) bool {
 	if _, ok := fn.Node().(*ast.FuncLit); !ok {
 		return false
@@ -123,8 +123,8 @@ func deferred(fn inspector.Cursor) bool {
 	return ok
 }
 
-// leaks reports a return or an assignment that lets memory out of a function
-// that puts it back when it ends.
+// leaks reports a return or assignment that lets memory out of a function that puts it
+// back when it returns.
 func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 	const message = "the memory goes back to the pool when the function ends, and is overwritten; return or store a copy"
 	switch n := n.(type) {
@@ -150,8 +150,7 @@ func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 	}
 }
 
-// after reports the first use of vars in the statements that follow a Put in
-// its block.
+// after reports the first use of vars in the statements after a Put in the same block.
 func after(p *check.Pass, put inspector.Cursor, vars map[*types.Var]bool) {
 	stmt := put.Parent()
 	if _, ok := stmt.Node().(*ast.ExprStmt); !ok {
@@ -165,7 +164,7 @@ func after(p *check.Pass, put inspector.Cursor, vars map[*types.Var]bool) {
 				continue
 			}
 			if assign, ok := at.Parent().Node().(*ast.AssignStmt); ok && slices.Contains(assign.Lhs, ast.Expr(id)) {
-				return // a new value
+				return // overwritten
 			}
 			p.Report(id, id.Name+" was put back into the pool; somebody else may have it now")
 			return

@@ -14,7 +14,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags slices that grow to a length known beforehand.
+// Check flags slices that grow to a length known in advance.
 var Check = check.New(check.Check{
 	Name:     "prealloc",
 	Exercise: 5,
@@ -64,7 +64,7 @@ func run(p *check.Pass) {
 	}
 }
 
-// counted reports whether len of what loop goes over is the number of rounds.
+// counted reports whether the number of rounds is len of what loop ranges over.
 func counted(p *check.Pass, loop *ast.RangeStmt) bool {
 	switch ast.Unparen(loop.X).(type) {
 	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr:
@@ -78,8 +78,8 @@ func counted(p *check.Pass, loop *ast.RangeStmt) bool {
 	return false
 }
 
-// appended returns the variable that every round appends one element to, or,
-// as spread says, all elements of a slice.
+// appended returns the variable to which every round appends one element or, if spread
+// is set, all elements of a slice.
 func appended(p *check.Pass, loop *ast.RangeStmt) (v *types.Var, spread bool) {
 	for _, stmt := range loop.Body.List {
 		if skips(stmt) {
@@ -101,7 +101,7 @@ func appended(p *check.Pass, loop *ast.RangeStmt) (v *types.Var, spread bool) {
 	return v, spread
 }
 
-// appends returns the statements that let v grow.
+// appends returns the statements that append to v.
 func appends(p *check.Pass, v *types.Var) (nodes []ast.Node) {
 	for _, use := range p.Uses(v) {
 		if assign, ok := use.Parent().Node().(*ast.AssignStmt); ok && p.Appends(assign) == v {
@@ -126,7 +126,7 @@ func skips(stmt ast.Stmt) bool {
 	return found
 }
 
-// emptySlice reports whether e is no value, or an empty list without capacity.
+// emptySlice reports whether e is nil, or an empty slice without capacity.
 func emptySlice(p *check.Pass, e ast.Expr) bool {
 	switch e := e.(type) {
 	case nil:
@@ -147,8 +147,7 @@ func used(p *check.Pass, v *types.Var, decl ast.Stmt, loop *ast.RangeStmt) bool 
 	})
 }
 
-// stays reports whether v never leaves the function, and so begins on the
-// stack.
+// stays reports whether v never leaves the function, and therefore begins on the stack.
 func stays(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 	if version.Compare(p.GoVersion(loop.Pos()), "go1.25") < 0 {
 		return false
@@ -158,8 +157,8 @@ func stays(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 	})
 }
 
-// fix says the capacity: in the literal, or, where a nil slice must stay nil
-// if nothing is appended, by slices.Grow.
+// fix sets the capacity: in the literal or make or, where a slice must stay nil if
+// nothing is appended, by slices.Grow.
 func fix(p *check.Pass, cur inspector.Cursor, loop *ast.RangeStmt, v *types.Var, literal ast.Expr) []analysis.TextEdit {
 	n := "len(" + p.Source(loop.X) + ")"
 	switch lit := literal.(type) {
@@ -184,7 +183,7 @@ func fix(p *check.Pass, cur inspector.Cursor, loop *ast.RangeStmt, v *types.Var,
 	return append(edits, check.Insert(loop.Pos(), v.Name()+" = "+name+".Grow("+v.Name()+", "+n+")\n"+p.Indent(loop.Pos())))
 }
 
-// changed reports whether what loop goes over is declared or assigned after v.
+// changed reports whether what loop ranges over is declared or assigned after v.
 func changed(p *check.Pass, loop *ast.RangeStmt, v *types.Var) bool {
 	over := p.Var(loop.X)
 	between := func(n interface{ Pos() token.Pos }) bool { return n.Pos() > v.Pos() && n.Pos() < loop.Pos() }

@@ -60,8 +60,8 @@ func run(p *check.Pass) {
 	})
 }
 
-// hoisted moves the pattern to a package variable, where that can be compiled and
-// the function does not change how it matches.
+// hoisted moves the pattern to a package variable, if it compiles and the function does
+// not change how it matches.
 func hoisted(p *check.Pass, cur inspector.Cursor, pattern string) (edits []analysis.TextEdit) {
 	decl := check.FuncDecl(cur)
 	if _, err := regexp.Compile(pattern); err != nil || decl == nil {
@@ -79,8 +79,8 @@ func hoisted(p *check.Pass, cur inspector.Cursor, pattern string) (edits []analy
 	return edits
 }
 
-// owned reports whether a pattern is the same in the next call, as far as can be seen: nothing in it depends on what
-// the call is given but fields of it.
+// owned reports whether the next call compiles the same pattern, as far as can be seen:
+// the pattern depends on nothing that the call is given, except fields of it.
 func owned(p *check.Pass, cur inspector.Cursor, e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.SelectorExpr:
@@ -101,15 +101,15 @@ func owned(p *check.Pass, cur inspector.Cursor, e ast.Expr) bool {
 	return !depends
 }
 
-// given reports whether a local variable has an owned value alone: by the loop around cur, by its declaration, or, as a
-// parameter, constants by all callers.
+// given reports whether a local variable only has an owned value: from the loop around
+// cur, from its declaration, or, for a parameter, a constant from every caller.
 func given(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
 	for at := range cur.Enclosing((*ast.RangeStmt)(nil)) {
 		if loop := at.Node().(*ast.RangeStmt); loop.Value != nil && p.Var(loop.Value) == v {
 			return owned(p, at, loop.X)
 		}
 	}
-	if values := p.Given(v); len(values) > 0 { // of which one after its declaration takes the place of another
+	if values := p.Given(v); len(values) > 0 { // a later assignment overwrites the first
 		return len(values) == 1 && !slices.ContainsFunc(p.Uses(v), p.Writes) && owned(p, cur, values[0])
 	}
 	decl := check.FuncDecl(cur)
@@ -128,8 +128,8 @@ func given(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
 	return false
 }
 
-// kept reports whether the compiled pattern outlives the call: it goes to a
-// package variable, a field, a map or a composite literal, or is returned.
+// kept reports whether the compiled pattern outlives the call: it is stored in a
+// package variable, a field, a map or a composite literal, or returned.
 func kept(p *check.Pass, cur inspector.Cursor) bool {
 	switch parent := cur.Parent().Node().(type) {
 	case *ast.AssignStmt:
@@ -137,7 +137,7 @@ func kept(p *check.Pass, cur inspector.Cursor) bool {
 		return !p.Local(v) || slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
 			switch use.Parent().Node().(type) {
 			case *ast.AssignStmt, *ast.ReturnStmt, *ast.KeyValueExpr, *ast.CompositeLit, *ast.UnaryExpr:
-				return !p.Writes(use) // or else another pattern takes its place
+				return !p.Writes(use) // a use that assigns replaces the pattern
 			}
 			return false
 		})

@@ -56,7 +56,7 @@ func run(p *check.Pass) {
 	}
 }
 
-// sliceOf returns the slice that a call gives first, or nil.
+// sliceOf returns the slice that is the first result of call, or nil.
 func sliceOf(p *check.Pass, call *ast.CallExpr) ssa.Value {
 	c, ok := p.Life.Value(call).(*ssa.Call)
 	if !ok || c.Call.Signature().Results().Len() == 0 || !slice(c.Call.Signature().Results().At(0).Type()) {
@@ -73,8 +73,8 @@ func sliceOf(p *check.Pass, call *ast.CallExpr) ssa.Value {
 	return nil
 }
 
-// grown returns where fn makes the slice that it returns and that is nobody
-// else's; nothing where it returns others as well.
+// grown returns the expressions in fn that make the slice that it returns and that
+// nobody else holds; nothing if fn may also return another slice.
 func grown(p *check.Pass, fn *types.Func) (nodes []ast.Node) {
 	built := p.Life.SSA.Prog.FuncValue(fn.Origin())
 	if built == nil {
@@ -92,9 +92,8 @@ func grown(p *check.Pass, fn *types.Func) (nodes []ast.Node) {
 	return nodes
 }
 
-// appendsToNil reports whether call gives nil to a function that appends to
-// its first argument: one that returns a slice of the same type, and is not of
-// another kind by what its body shows.
+// appendsToNil reports whether call passes nil to a function that appends to its first argument. Such
+// a function returns a slice of the same type; if it takes nothing else, its name must tell.
 func appendsToNil(p *check.Pass, fn *types.Func, call *ast.CallExpr) bool {
 	sig := fn.Signature()
 	if len(call.Args) == 0 || !p.Info.Types[call.Args[0]].IsNil() || sig.Params().Len() == 0 || sig.Results().Len() == 0 {

@@ -13,14 +13,14 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// fix appends the pieces one by one, where the call at cur does nothing but fill a
-// []byte or a writer in memory, as a statement:
+// fix appends the pieces one by one, if the call at cur only fills a []byte or a writer
+// in memory, as a statement:
 //
 //	buf = append(buf, fmt.Sprintf(…)...)
 //	sb.WriteString(fmt.Sprintf(…))
 //
-// Elsewhere, and where an argument could see or change the target between two
-// pieces, it is a concatenation of at most four.
+// Elsewhere, and if an argument could see or change the target between two pieces, it
+// concatenates at most four pieces.
 func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, pieces []check.Piece) []analysis.TextEdit {
 	s, stmt := target(p, cur, call)
 	pkg, edits, ok := p.Import(cur, "strconv")
@@ -50,15 +50,15 @@ func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, pieces []check
 	return append(edits, check.Replace(call, text))
 }
 
-// A sink is where pieces go: a variable that append is given, or a writer. The
-// zero sink is a concatenation.
+// A sink is where the pieces go: a variable that append extends, or a writer. The zero
+// sink is a concatenation.
 type sink struct {
 	name   string
 	writer string // Builder, Buffer or Writer; "" for a slice
 	spare  bool   // it has AvailableBuffer
 }
 
-// target returns what a statement fills with the call at cur, and the statement.
+// target returns the sink that a statement fills with the call at cur, and the statement.
 func target(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) (s sink, stmt ast.Node) {
 	outer, ok := cur.Parent().Node().(*ast.CallExpr)
 	at := cur.Parent().Parent()
@@ -106,7 +106,7 @@ func inBlock(cur inspector.Cursor) bool {
 	return false
 }
 
-// simple reports whether e is a value that is only looked up.
+// simple reports whether evaluating e only reads variables, fields or constants.
 func simple(p *check.Pass, e ast.Expr) bool {
 	if p.IsConst(e) {
 		return true
@@ -121,7 +121,7 @@ func simple(p *check.Pass, e ast.Expr) bool {
 	return false
 }
 
-// text writes a string.
+// text returns the code that writes the string expression e.
 func (s sink) text(e string) string {
 	switch {
 	case s.name == "":
@@ -132,7 +132,7 @@ func (s sink) text(e string) string {
 	return s.name + ".WriteString(" + e + ")"
 }
 
-// value writes a value formatted by verb.
+// value returns the code that writes e formatted by verb.
 func (s sink) value(p *check.Pass, e ast.Expr, verb byte, pkg string) (code string, strconvUsed bool) {
 	source, t := p.Source(e), p.TypeOf(e).Underlying().(*types.Basic)
 	name, args, text := "", source, ""
@@ -164,8 +164,8 @@ func (s sink) value(p *check.Pass, e ast.Expr, verb byte, pkg string) (code stri
 	return s.text(text), true
 }
 
-// room is memory for a value to be appended to. An empty Buffer has nothing to
-// spare, and any number of 64 bits fits what the stack has.
+// room returns the code for memory to append a value to. An empty Buffer has no spare
+// bytes; 20 bytes on the stack fit any 64-bit number.
 func (s sink) room(name string) string {
 	if s.spare && (s.writer != "Buffer" || name == "Quote") {
 		return s.name + ".AvailableBuffer()"

@@ -54,9 +54,8 @@ func run(p *check.Pass) {
 	})
 }
 
-// plain reports whether each verb has an argument that strconv can format the
-// same way; ok is true, too, where some are named strings, have a String
-// method to call, have a fraction, or are shaped.
+// plain reports whether strconv can format each argument as its verb does. ok also holds if
+// some arguments are named strings, have a String method or a fraction, or have a shaped verb.
 func plain(p *check.Pass, pieces []check.Piece, args []ast.Expr) (plain, ok bool) {
 	n := 0
 	plain = true
@@ -83,8 +82,8 @@ func plain(p *check.Pass, pieces []check.Piece, args []ast.Expr) (plain, ok bool
 	return plain, n == len(args)
 }
 
-// verbsOf returns the verbs that format t by itself: as strconv does, and with a
-// shape.
+// verbsOf returns the verbs that format t itself: those that strconv matches, and those
+// with any shape.
 func verbsOf(t types.Type) (verbs, shaped string) {
 	if a, ok := t.Underlying().(*types.Array); ok {
 		t = types.NewSlice(a.Elem())
@@ -108,8 +107,8 @@ func verbsOf(t types.Type) (verbs, shaped string) {
 	return "", ""
 }
 
-// named reports whether verb formats t, a named type, by its String method or
-// as the string that it is.
+// named reports whether verb formats t, a named type, by its String method or as the
+// string that it is.
 func named(verb byte, t types.Type) bool {
 	if verb != 's' && verb != 'v' && verb != 'q' || types.IsInterface(t) {
 		return false

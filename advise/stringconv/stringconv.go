@@ -14,7 +14,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags string(b) for what only reads it.
+// Check flags string(b) for code that only reads the bytes.
 var Check = check.New(check.Check{
 	Name:     "stringconv",
 	Exercise: 3,
@@ -48,14 +48,14 @@ func run(p *check.Pass) {
 	}
 }
 
-// A conversion is a string that is a copy of bytes.
+// A conversion is a string made by copying bytes.
 type conversion struct {
 	call *ast.CallExpr
-	of   ast.Expr // the slice, or the call where that converts
+	of   ast.Expr // the slice; the call itself for methods that convert
 }
 
-// converted returns e as a conversion: string(b), or a call of
-// bufio.Scanner.Text or bytes.Buffer.String, which convert.
+// converted returns e as a conversion: string(b), or a call of bufio.Scanner.Text or
+// bytes.Buffer.String.
 func converted(p *check.Pass, e ast.Expr) (conversion, bool) {
 	call, ok := p.IsCall(e, "bufio", "Scanner.Text")
 	if !ok {
@@ -71,7 +71,7 @@ func converted(p *check.Pass, e ast.Expr) (conversion, bool) {
 	return conversion{call: ast.Unparen(e).(*ast.CallExpr), of: b}, true
 }
 
-// bytes is the source of the slice that is converted; "" where there is none.
+// bytes returns the source text of the converted slice, or "" if there is no slice.
 func (c conversion) bytes(p *check.Pass) string {
 	if c.of == c.call {
 		return ""
@@ -83,7 +83,7 @@ func (c conversion) bytes(p *check.Pass) string {
 func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, c conversion) {
 	i, fn := slices.Index(call.Args, ast.Expr(c.call)), p.Callee(call)
 	switch builtin := p.Builtin(call); {
-	case i < 0: // what it converts is called
+	case i < 0: // a method of the string is called
 	case builtin == "delete":
 		p.Report(c.call, "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by m[string(b)] "+
 			"first")
@@ -125,8 +125,8 @@ func ofStrings(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c
 	}
 }
 
-// keptWhole reports whether the list that the call at cur makes is returned,
-// held or sent as it is, so that each of its parts would need a copy.
+// keptWhole reports whether the list that the call at cur makes is returned, stored or
+// sent as it is, so that each of its parts would need a copy.
 func keptWhole(p *check.Pass, cur inspector.Cursor) bool {
 	if _, list := p.TypeOf(cur.Node().(ast.Expr)).Underlying().(*types.Slice); !list {
 		return false
@@ -163,13 +163,13 @@ func formatted(p *check.Pass, call *ast.CallExpr, i int, c conversion) {
 	}
 }
 
-// called reports the conversion as argument i of fn by what fn does with it.
+// called reports the conversion as argument i of fn, depending on what fn does with it.
 func called(p *check.Pass, cur inspector.Cursor, i int, fn *types.Func, c conversion) {
 	call := cur.Parent().Node().(*ast.CallExpr)
 	const copies = "string(b) copies the bytes for "
 	full, sibling, edits := fn.FullName(), check.Sibling(fn, i), writer(p, call, fn, c)
 	_, decl := p.Decl(fn)
-	_, inlined := check.OnlyReturns(decl).(*ast.BinaryExpr) // and the copy with it
+	_, inlined := check.OnlyReturns(decl).(*ast.BinaryExpr) // inlining removes the copy too
 	use, ok := p.TextUse(cur), decl != nil
 	const reads = check.Compares | check.Searches | check.Converts | check.Parses
 	free := p.Needs(check.Interface, !p.Free(fn))
@@ -180,7 +180,7 @@ func called(p *check.Pass, cur inspector.Cursor, i int, fn *types.Func, c conver
 		p.Report(c.call, "string(b) copies for "+fn.Name()+"; "+sibling+" reads the slice")
 	case fn.Name() == "DecodeString" && check.Standard(fn):
 		p.Report(c.call, "string(b) copies for "+full+"; Decode and AppendDecode read the slice")
-	case inlined || use&check.Returns != 0 || !ok && fn.Signature().Results().Len() == 0: // keeps all of it
+	case inlined || use&check.Returns != 0 || !ok && fn.Signature().Results().Len() == 0: // kept whole, or inlined
 	case use&check.Keeps != 0 && use&reads != 0:
 		free.Report(c.call, copies+fn.Name()+", which reads them and keeps some; let it take a []byte, and copy what is kept")
 	case use&check.Keeps != 0:
@@ -196,8 +196,8 @@ func called(p *check.Pass, cur inspector.Cursor, i int, fn *types.Func, c conver
 	}
 }
 
-// held reports the conversion at cur where it is held in a variable whose text
-// is read, whether or not some of it is kept as well.
+// held reports the conversion at cur if it is stored in a variable whose text is read,
+// whether or not some of it is also kept.
 func held(p *check.Pass, cur inspector.Cursor, assign *ast.AssignStmt, c conversion) {
 	v := p.Var(assign.Lhs[0])
 	if len(assign.Lhs) != 1 || assign.Tok != token.DEFINE && assign.Tok != token.ASSIGN || !p.Local(v) {
@@ -244,8 +244,8 @@ func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, c conversion) 
 	return append(edits, check.Replace(call, fun+"("+first+", "+second+")"))
 }
 
-// writer returns the edit from x.WriteString(string(b)) to x.Write(b), where x
-// has both from the library: others may do different things.
+// writer returns the edit from x.WriteString(string(b)) to x.Write(b), if both methods
+// of x are in the standard library: those of others may differ.
 func writer(p *check.Pass, call *ast.CallExpr, fn *types.Func, c conversion) []analysis.TextEdit {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || fn.Name() != "WriteString" || !check.Standard(fn) || fn.Signature().Recv() == nil || len(call.Args) != 1 ||

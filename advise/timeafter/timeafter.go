@@ -66,7 +66,7 @@ func run(p *check.Pass) {
 	})
 }
 
-// looped reports whether there is a loop around cur, of few rounds or one that cur leaves, or no function.
+// looped reports whether cur lies in a loop, even one of few rounds, or outside any function.
 func looped(cur inspector.Cursor) bool {
 	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncLit)(nil)) {
 		_, lit := at.Node().(*ast.FuncLit)
@@ -75,14 +75,14 @@ func looped(cur inspector.Cursor) bool {
 	return check.FuncDecl(cur) == nil
 }
 
-// held reports whether a variable holds the channel of cur for a select.
+// held reports whether cur is assigned to a variable that a select receives from.
 func held(p *check.Pass, cur inspector.Cursor) bool {
 	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
 	return ok && p.Var(assign.Lhs[0]) != nil && slices.ContainsFunc(p.Uses(p.Var(assign.Lhs[0])),
 		func(use inspector.Cursor) bool { return clause(use).Valid() })
 }
 
-// clause returns the select clause that receives from the channel at cur.
+// clause returns the select clause that receives from the channel at cur, or an invalid cursor.
 func clause(cur inspector.Cursor) inspector.Cursor {
 	at := cur.Parent().Parent()
 	recv, ok := cur.Parent().Node().(*ast.UnaryExpr)
@@ -93,7 +93,7 @@ func clause(cur inspector.Cursor) inspector.Cursor {
 	return at.Parent()
 }
 
-// fix makes the timer before an endless loop whose select is a statement of the body, where the wait is a constant.
+// fix makes the timer before an endless loop with the select as a statement of its body, if the wait is a constant.
 func fix(p *check.Pass, call *ast.CallExpr, sel inspector.Cursor) []analysis.TextEdit {
 	if version.Compare(p.GoVersion(call.Pos()), "go1.23") < 0 || !p.IsConst(call.Args[0]) {
 		return nil

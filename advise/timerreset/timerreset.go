@@ -60,8 +60,8 @@ func from(n ast.Node, timer string) bool {
 	return ok && sel.Sel.Name == "C" && types.ExprString(sel.X) == timer
 }
 
-// received reports whether the timer's channel was received from just before
-// cur: in the select clause around it, or in a statement before it.
+// received reports whether the code received from the timer's channel just before cur:
+// in the select clause around it, or in an earlier statement.
 func received(cur inspector.Cursor, timer string) bool {
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
@@ -82,8 +82,8 @@ func received(cur inspector.Cursor, timer string) bool {
 	return false
 }
 
-// drained reports whether the package asks what Stop of the timer says: whoever does
-// drains it, before Reset or where the last use ended.
+// drained reports whether the package uses the result of the timer's Stop. Code that
+// does drains the timer, before Reset or after its last use.
 func drained(p *check.Pass, timer string) (found bool) {
 	p.Calls("time", []string{"Timer.Stop"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
 		sel, ok := call.Fun.(*ast.SelectorExpr)
