@@ -4,7 +4,9 @@ import "math"
 
 // Figures calls add for each figure on a page of package monitor, in a fixed
 // order. The key ends with the unit, as in runtime/metrics; figures of one
-// chart share a unit; counters only grow; NaN means no value.
+// chart share a unit; counters only grow; NaN means no value. What
+// monitorprom makes of the keys differs from the names of gcctlprom, so that
+// both fit in one registry.
 func (s Stats) Figures(add func(key, chart, help string, counter bool, value float64)) {
 	const budget, actions = "GC controller: memory budget", "GC controller"
 	gauge := func(key, chart, help string, value float64, exists bool) {
@@ -14,17 +16,17 @@ func (s Stats) Figures(add func(key, chart, help string, counter bool, value flo
 		add(key, chart, help, false, value)
 	}
 	count := func(key, help string, n uint64) { add(key, actions, help, true, float64(n)) }
-	gauge("/gcctl/budget:bytes", budget, "Memory budget.", float64(s.BudgetBytes), s.BudgetBytes > 0)
-	gauge("/gcctl/memory:bytes", budget, "Memory that counts against the budget.", float64(s.MemoryBytes), true)
-	gauge("/gcctl/gogc:percent", "GOGC", "GOGC in force; no value if off.", float64(s.Percent), s.Percent >= 0)
-	gauge("/gcctl/time-to-limit:seconds", "Time to limit",
+	gauge("/controller/budget:bytes", budget, "Memory budget.", float64(s.BudgetBytes), s.BudgetBytes > 0)
+	gauge("/controller/memory:bytes", budget, "Memory that counts against the budget.", float64(s.MemoryBytes), true)
+	gauge("/controller/gogc:percent", "GOGC", "GOGC in force; no value if off.", float64(s.Percent), s.Percent >= 0)
+	gauge("/controller/time-to-limit:seconds", "Time to limit",
 		"Time until memory reaches the budget at the present rate; no value for never.",
 		s.TimeToLimit.Seconds(), s.TimeToLimit >= 0)
-	count("/gcctl/collections:events", "Collections started by the controller.",
+	count("/controller/collections:events", "Collections started by the controller.",
 		s.Scheduled+s.Idle+s.Forced+s.Watchdog)
-	count("/gcctl/mode-changes:events", "Mode changes.", s.ModeChanges)
-	count("/gcctl/cuts:events", "Critical sections cut by the watchdog.", s.Cut)
-	count("/gcctl/alarms:events", "Times the budget left the collector no room.", s.Alarms)
-	count("/gcctl/sheds:events", "Requests to the program to shed load.", s.Sheds)
-	count("/gcctl/foreign-changes:events", "Changes of GOGC or the limit by someone else.", s.ForeignChanges)
+	count("/controller/mode-changes:events", "Mode changes.", s.ModeChanges)
+	count("/controller/cuts:events", "Critical sections cut by the watchdog.", s.Cut)
+	count("/controller/alarms:events", "Times the budget left the collector no room.", s.Alarms)
+	count("/controller/sheds:events", "Requests to the program to shed load.", s.Sheds)
+	count("/controller/foreign-changes:events", "Changes of GOGC or the limit by someone else.", s.ForeignChanges)
 }

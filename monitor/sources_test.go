@@ -63,16 +63,17 @@ func TestControllerSource(t *testing.T) {
 		}
 		s := Of("", c.Stats)
 		compare(t, s, map[string]float64{
-			"/gcctl/budget:bytes": 8 << 30, "/gcctl/alarms:events": 0, "/gcctl/mode-changes:events": float64(c.Stats().ModeChanges),
+			"/controller/budget:bytes": 8 << 30, "/controller/alarms:events": 0,
+			"/controller/mode-changes:events": float64(c.Stats().ModeChanges),
 		})
 		got := read(s)
-		if n := got["/gcctl/collections:events"]; n < 1 {
+		if n := got["/controller/collections:events"]; n < 1 {
 			t.Errorf("%v collections, want the forced one", n)
 		}
-		if n := got["/gcctl/memory:bytes"]; n <= 0 || n >= 8<<30 {
+		if n := got["/controller/memory:bytes"]; n <= 0 || n >= 8<<30 {
 			t.Errorf("memory %v, want some, within the budget", n)
 		}
-		if n := got["/gcctl/mode-changes:events"]; n < 1 {
+		if n := got["/controller/mode-changes:events"]; n < 1 {
 			t.Errorf("%v mode changes, want the one to Hybrid", n)
 		}
 	})
@@ -80,12 +81,13 @@ func TestControllerSource(t *testing.T) {
 	// At the limit the time to it is zero, a value and not "none".
 	t.Run("at the limit", func(t *testing.T) {
 		compare(t, said(gcctl.Stats{BudgetBytes: 1 << 30, Percent: 100}), map[string]float64{
-			"/gcctl/budget:bytes": 1 << 30, "/gcctl/gogc:percent": 100, "/gcctl/time-to-limit:seconds": 0,
+			"/controller/budget:bytes": 1 << 30, "/controller/gogc:percent": 100, "/controller/time-to-limit:seconds": 0,
 		})
 	})
 	t.Run("none", func(t *testing.T) {
 		compare(t, said(gcctl.Stats{Percent: -1, TimeToLimit: -1}), map[string]float64{
-			"/gcctl/budget:bytes": math.NaN(), "/gcctl/gogc:percent": math.NaN(), "/gcctl/time-to-limit:seconds": math.NaN(),
+			"/controller/budget:bytes": math.NaN(), "/controller/gogc:percent": math.NaN(),
+			"/controller/time-to-limit:seconds": math.NaN(),
 		})
 	})
 }

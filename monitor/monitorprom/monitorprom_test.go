@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/isobar-go/isobar/gcctl"
+	"github.com/isobar-go/isobar/gcctl/gcctlprom"
 	"github.com/isobar-go/isobar/monitor"
 )
 
@@ -44,6 +46,30 @@ isobar_pool_my_orders_hits_gets_total 42
 	}
 	r := prometheus.NewPedanticRegistry()
 	r.MustRegister(c)
+	if _, err := r.Gather(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBesideGCCtlProm: a controller's figures on the page and those of gcctlprom
+// fit in one registry.
+func TestBesideGCCtlProm(t *testing.T) {
+	controller, err := gcctl.Start(gcctl.Config{LimitBytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer controller.Close()
+	m, err := monitor.New(monitor.Config{Sources: []monitor.Source{monitor.Of("", controller.Stats)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	r := prometheus.NewPedanticRegistry()
+	for _, c := range []prometheus.Collector{gcctlprom.New(controller), New(m)} {
+		if err := r.Register(c); err != nil {
+			t.Error(err)
+		}
+	}
 	if _, err := r.Gather(); err != nil {
 		t.Error(err)
 	}
