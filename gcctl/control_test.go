@@ -309,6 +309,32 @@ func TestFallback(t *testing.T) {
 	})
 }
 
+// TestTimeToLimitAtRest: a live heap that has filled up and rests approaches no
+// limit, though no collection says so.
+func TestTimeToLimitAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(50*mb, 0)
+		f.live = constant(500 * mb)
+		f.rate = func(at time.Duration) float64 {
+			if at < 4*time.Second {
+				return 100 * mb
+			}
+			return 1
+		}
+		c := control(t, Config{LimitBytes: 1000 * mb}, f)
+		defer c.Close()
+		time.Sleep(4 * time.Second)
+		filling := c.Stats()
+		if filling.Cycles == 0 || filling.TimeToLimit < 0 || filling.TimeToLimit > time.Minute {
+			t.Errorf("while it fills: %+v", filling)
+		}
+		time.Sleep(time.Minute)
+		if st := c.Stats(); st.Cycles != filling.Cycles || st.TimeToLimit >= 0 && st.TimeToLimit < time.Minute {
+			t.Errorf("a minute later: %+v", st)
+		}
+	})
+}
+
 func mustPanic(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {

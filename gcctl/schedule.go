@@ -210,7 +210,11 @@ func (l *loop) publish() {
 	st.BudgetBytes, st.MemoryBytes = l.budget, l.s.memory()
 	st.HeapBytes, st.LiveBytes = l.s.heap, l.s.live
 	st.GCCPU, st.Cycles = l.gcCPU, l.s.cycles
-	st.TimeToLimit = timeTo(ceiling-float64(l.s.live), l.liveRate)
+	growth := l.liveRate
+	if since := l.now - l.cycleAt; since > policy.tempo { // the live heap cannot have grown by more than was allocated
+		growth = min(growth, float64(l.s.allocs-l.last.allocs)/since.Seconds())
+	}
+	st.TimeToLimit = timeTo(ceiling-float64(l.s.live), growth)
 	if holding && (l.c.gate.open() > 0 || l.adopted.mode == Off) {
 		st.TimeToLimit = timeTo(ceiling-float64(l.s.heap), l.rate)
 	}
