@@ -186,6 +186,7 @@ func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 		if err := out.Flush(); err != nil {
 			return
 		}
+		out.SetWriteDeadline(time.Time{}) // HTTP/2 ends a stream at its deadline even if nothing is being written
 		select {
 		case _, open = <-news:
 		case <-r.Context().Done():

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -76,4 +77,47 @@ func TestRelayRefuses(t *testing.T) {
 	if err := m.Add(time.Now(), make([]float64, len(m.Figures()))); err == nil {
 		t.Error("Add to a monitor of its own process: no error")
 	}
+}
+
+// A deadlined records the write deadline in force after each flush.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+	flushed  chan time.Time // capacity 1
+}
+
+func (w *deadlined) SetWriteDeadline(t time.Time) error {
+	w.deadline = t
+	return nil
+}
+
+func (w *deadlined) FlushError() error {
+	w.flushed <- w.deadline
+	return nil
+}
+
+// TestWaitHasNoDeadline: HTTP/2 ends a stream when its write deadline passes,
+// also if nothing is being written, so a stream that waits has none.
+func TestWaitHasNoDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := NewRelay(RelayConfig{Figures: []Figure{{Key: "/mine:widgets", Help: "Widgets.", Chart: "Mine"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &deadlined{ResponseRecorder: httptest.NewRecorder(), flushed: make(chan time.Time, 1)}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			m.ServeHTTP(w, httptest.NewRequest("GET", "/debug/isobar/stream", nil))
+		}()
+		if at := <-w.flushed; at.IsZero() {
+			t.Error("wrote without a deadline")
+		}
+		synctest.Wait()
+		if !w.deadline.IsZero() {
+			t.Errorf("waits with a deadline in %v", time.Until(w.deadline))
+		}
+		m.Close()
+		<-ended
+	})
 }
