@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"sync"
 	"time"
 )
@@ -29,9 +30,10 @@ const maxHistoryBytes = 16 << 20
 type Monitor struct {
 	interval time.Duration
 	sources  []Source
-	figures  []Figure // constant
-	flight   *flight  // nil without alarms
-	relay    *Process // constant: the process shown; nil for this process
+	figures  []Figure       // constant
+	flight   *flight        // nil without alarms
+	relay    *Process       // constant: the process shown; nil for this process
+	own      *runtimeReader // nil in a relay
 	end      chan struct{}
 	done     chan struct{}
 	once     sync.Once
@@ -50,8 +52,9 @@ type Monitor struct {
 // New returns a Monitor and starts sampling.
 func New(c Config) (*Monitor, error) {
 	c.Interval, c.History = defaults(c.Interval, c.History)
+	source, own := newRuntime()
 	m := &Monitor{
-		interval: c.Interval, begun: time.Now(), sources: append([]Source{newRuntime()}, c.Sources...),
+		interval: c.Interval, begun: time.Now(), sources: append([]Source{source}, c.Sources...), own: own,
 		end: make(chan struct{}), done: make(chan struct{}), viewers: make(map[chan struct{}]struct{}),
 	}
 	for _, s := range m.sources {
@@ -70,6 +73,7 @@ func New(c Config) (*Monitor, error) {
 			return nil, fmt.Errorf("monitor: New: %w", err)
 		}
 	}
+	own.statm, _ = os.Open("/proc/self/statm")
 	m.sample(time.Now())
 	go m.run()
 	return m, nil
@@ -163,6 +167,9 @@ func (m *Monitor) Close() error {
 		m.mu.Unlock()
 		if m.flight != nil {
 			m.flight.close()
+		}
+		if m.own != nil {
+			m.own.statm.Close()
 		}
 	})
 	return nil

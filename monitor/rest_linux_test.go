@@ -4,7 +4,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -60,4 +63,35 @@ func cpuTime(tb testing.TB) time.Duration {
 		tb.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestDescriptors: neither a closed Monitor nor a refused one holds a file open
+// until it is collected.
+func TestDescriptors(t *testing.T) {
+	open := func() (n int) {
+		links, err := filepath.Glob("/proc/self/fd/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range links {
+			if name, _ := os.Readlink(link); strings.HasSuffix(name, "/statm") {
+				n++
+			}
+		}
+		return n
+	}
+	before := open()
+	var kept []*Monitor
+	for range 5 {
+		m := start(t, Config{Interval: time.Hour, History: 10 * time.Hour})
+		m.Close()
+		if _, err := New(Config{Interval: time.Hour, History: time.Hour}); err == nil {
+			t.Error("one interval of history was accepted")
+		}
+		kept = append(kept, m)
+	}
+	if n := open(); n > before {
+		t.Errorf("%d files are open, %d before", n, before)
+	}
+	runtime.KeepAlive(kept)
 }

@@ -97,8 +97,8 @@ const (
 	noMore = math.MaxInt64 // the runtime's value for no limit
 )
 
-// newRuntime returns the source of the runtime's figures.
-func newRuntime() Source {
+// newRuntime returns the source of the runtime's figures and what reads them.
+func newRuntime() (Source, *runtimeReader) {
 	r := new(runtimeReader)
 	var figures []Figure
 	for _, m := range readings {
@@ -123,10 +123,9 @@ func newRuntime() Source {
 	}
 	figures = append(figures,
 		Figure{Key: "/memory/resident:bytes", Help: "Resident memory of the process.", Chart: chartMapped})
-	r.statm, _ = os.Open("/proc/self/statm") // nil elsewhere, and the figure is NaN
 	metrics.Read(r.samples)
 	r.read(make([]float64, len(figures))) // the quantiles count from here
-	return Source{Figures: figures, Read: r.read}
+	return Source{Figures: figures, Read: r.read}, r
 }
 
 // runtimeReader reads the runtime's figures. The sampling goroutine owns it.
@@ -134,7 +133,7 @@ type runtimeReader struct {
 	samples []metrics.Sample // of readings, bySize, times
 	sizes   int              // index of bySize
 	times   []delta
-	statm   *os.File
+	statm   *os.File // until Monitor.Close; nil where there is none, and the figure is NaN
 	line    [128]byte
 }
 
