@@ -1,6 +1,5 @@
-// Package claim is the ledger of what the source documents assert: one text per
-// document, one [Claim] per assertion, with the experiment that tests it and
-// the rule that decides.
+// Package claim is the ledger of what the source documents assert: one text per document,
+// one [Claim] per assertion, with the experiment that tests it and the rule that decides.
 //
 // An [Experiment] is a command line of 'isobar lab run', so a claim is data:
 // the package runs nothing and knows no workload. The command measures each
@@ -15,10 +14,8 @@
 // may close it. No verdict is finer than the difference between two equal
 // configurations of the same run (A/A).
 //
-// A test of this package makes up data for which a claim would hold and data for
-// which it would not, feeds both to every claim and checks that the verdict
-// changes. A claim that cannot fail is a
-// defect.
+// A test of this package invents data that support each claim and data that do not, and
+// checks that the verdict changes. A claim that cannot fail is a defect.
 //
 // To add a document, write docNNN.txt; read.go says how.
 package claim
@@ -81,8 +78,8 @@ const (
 // Verdicts lists all verdicts in counting order.
 var Verdicts = []Verdict{Holds, Weaker, Refuted, Reversed, Varies, Open, Untestable, NotRun}
 
-// documents reads the documents, ordered by ID. That takes 9 MB, which commands that have nothing to do with claims
-// are spared. It panics if one cannot be read: they are embedded, and a test holds that they are whole.
+// documents reads the documents, ordered by ID. Parsing allocates 9 MB, so it is done on first
+// use. It panics if a document is malformed: they are embedded, and a test reads them all.
 var documents = sync.OnceValue(func() (all []*Document) {
 	names, _ := fs.Glob(texts, "doc*.txt") // fails only for a malformed pattern
 	for _, name := range names {

@@ -76,8 +76,8 @@ type Estimate struct {
 	Floor float64
 }
 
-// widened is the estimate with a wider interval and floor if it is positive, so
-// that it has logarithms.
+// widened returns the estimate with its interval and floor widened, if the interval is
+// positive and finite and thus has logarithms.
 func (e Estimate) widened(by float64) Estimate {
 	if by != 1 && e.Lo > 0 && !math.IsInf(e.Hi, 1) {
 		e.Lo, e.Hi, e.Floor = e.Value*math.Pow(e.Lo/e.Value, by), e.Value*math.Pow(e.Hi/e.Value, by), math.Pow(e.Floor, by)
@@ -99,8 +99,7 @@ func (e evidence) value(s Side) (Estimate, error) {
 	return Estimate{sum.Median, sum.Lo, sum.Hi, sum.N, 1}.widened(e.widen), nil
 }
 
-// ratio estimates the ratio of of to over, paired by block. The two may be
-// different metrics.
+// ratio estimates the ratio of of to over, paired by block. Their metrics may differ.
 func (e evidence) ratio(of, over Side) (Estimate, error) {
 	a, err := e.group(over)
 	if err != nil {
@@ -121,7 +120,7 @@ func (e evidence) ratio(of, over Side) (Estimate, error) {
 	return Estimate{c.Ratio, c.Lo, c.Hi, c.Pairs, max(e.floor(of.Metric), e.floor(over.Metric))}.widened(e.widen), nil
 }
 
-// floor is how much two equal configurations differed in the metric.
+// floor is the largest difference between two equal configurations in the metric, as a factor.
 func (e evidence) floor(metric string) float64 {
 	floor := 1.0
 	for _, c := range e.analysis.Floors {

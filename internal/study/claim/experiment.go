@@ -37,9 +37,8 @@ func (e Experiment) Args(size Size) []string {
 	return append([]string{"lab", "run"}, strings.Fields(e.Run+" "+flags)...)
 }
 
-// Name is the name of the runs of the experiment, which may take several
-// passes. Runs are found by it: experiments have equal names only if they and
-// their sizes are equal.
+// Name is the name of the runs of the experiment, which may take several passes. Runs are
+// looked up by it: two experiments share a name only if they and their sizes are equal.
 func (e Experiment) Name(size Size) string {
 	return "claims: " + strings.Join(e.Args(size)[2:], " ")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// NewLedger sorts outcomes by document, beside what the published runs say.
+// NewLedger sorts outcomes by document and adds the results of the published runs.
 func NewLedger(outcomes []Outcome, runs []*PublishedRun) *text.Ledger {
 	l := &text.Ledger{Title: "Claims of the documents, measured", Version: host.Version(), Machine: host.Fingerprint()}
 	for _, v := range Verdicts {
@@ -74,7 +74,7 @@ func (r Result) figure() text.LedgerFigure {
 	return f
 }
 
-// byRun lists the runs by what they say: "holds 1, 3; weaker? 2".
+// byRun groups the runs by verdict: "holds 1, 3; weaker? 2".
 func (p *Pooled) byRun() string {
 	var words []string
 	for _, runs := range stat.Split(p.Runs, RunVerdict.word) {
@@ -103,8 +103,7 @@ func (r *PublishedRun) line() string {
 	return line
 }
 
-// repeatExperiment is the command that measures the same plan again, with all
-// its passes at once.
+// repeatExperiment returns the command that measures the plan again, with all passes at once.
 func repeatExperiment(run *store.Run, repetitions int) string {
 	whole := *run
 	whole.Args = slices.Clone(run.Args)

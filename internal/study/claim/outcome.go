@@ -15,7 +15,7 @@ import (
 type Outcome struct {
 	*Claim
 	Result
-	// Run is the run that decided, nil if there is none. Its analysis has failed cells and other doubts.
+	// Run is the run that decided, nil if there is none. Its analysis lists failed cells and other doubts.
 	Run         *store.Run
 	Repetitions int // of the run, over all passes
 	Samples     []text.LedgerSample

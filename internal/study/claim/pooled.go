@@ -9,31 +9,31 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// A Pooled is what the published runs say together of a claim.
+// A Pooled is the combined result of the published runs for a claim.
 type Pooled struct {
 	Result
-	Runs []RunVerdict // the runs that asked what the claim asks now
-	// With says what the verdict varies with, if it does.
+	Runs []RunVerdict // runs of the claim's current experiment and test
+	// With names the property that the verdict varies with, if any.
 	With string
 
-	pools []*partPool // one of each part of the test, if a run has estimates
+	pools []*partPool // one per part of the test, if a run has estimates
 }
 
-// A RunVerdict is what one of the published runs says of a claim.
+// A RunVerdict is the verdict of one published run on a claim.
 type RunVerdict struct {
 	Run       int // counted from 0
 	Verdict   Verdict
 	Tentative bool
 }
 
-// A scale is one on which the errors of an estimate are about normal.
+// A scale transforms estimates so that their errors are about normal.
 type scale struct{ to, from func(float64) float64 }
 
 var (
 	logarithm = scale{math.Log, math.Exp}
 	plain     = scale{func(x float64) float64 { return x }, func(x float64) float64 { return x }}
-	// arcsine is that of shares: it has a variance of 1/4n even where all trials
-	// or none are hits (Rücker and others, Statistics in Medicine 28, 2009).
+	// arcsine is the scale of shares: its variance is 1/4n even if all trials or none are
+	// hits (Rücker and others, Statistics in Medicine 28, 2009).
 	arcsine = scale{
 		func(p float64) float64 { return math.Asin(math.Sqrt(p)) },
 		func(y float64) float64 { s := math.Sin(min(max(y, 0), math.Pi/2)); return s * s },
@@ -55,9 +55,8 @@ func (p *partPool) error(e Estimate) float64 {
 	return (p.scale.to(e.Hi) - p.scale.to(e.Lo)) / (2 * 1.96)
 }
 
-// poolPart combines the runs' estimates of a part of a test. The noise floor is
-// that of the quietest run: what equal configurations differed by in the others
-// is in the variance between runs.
+// poolPart combines the runs' estimates of a part of a test. The noise floor is that of the
+// quietest run; the noise of the others is already in the variance between runs.
 func poolPart(t Test, runs []Estimate) (*partPool, Estimate) {
 	p := &partPool{scale: logarithm}
 	if _, p.share = t.(Share); p.share {
@@ -86,9 +85,9 @@ func poolPart(t Test, runs []Estimate) (*partPool, Estimate) {
 	return p, pooled
 }
 
-// Pool combines what the published runs found of the claim. If two runs surely
-// decide differently, the claim [Varies]. If all that decide agree, that is the
-// verdict. Otherwise the pooled estimate decides, as that of a run would.
+// Pool combines the findings of the published runs on the claim. If two runs surely decide
+// differently, the claim [Varies]. If all that decide agree, their verdict stands.
+// Otherwise the pooled estimate decides, like that of a single run.
 func (c *Claim) Pool(runs []*PublishedRun) Pooled {
 	var p Pooled
 	var each [][]Estimate // by run
@@ -166,8 +165,8 @@ func (p *Pooled) settle(runs []*PublishedRun) {
 	}
 }
 
-// with names what the sure verdicts vary with: a property of the runs that
-// fixes the verdict, if one value of it has two runs.
+// with names the properties of the runs that explain why the sure verdicts vary: each value
+// of the property has one verdict, and at least one value has two runs.
 func (p *Pooled) with(runs []*PublishedRun) string {
 	var names []string
 	for _, by := range []struct {
@@ -198,7 +197,7 @@ func (p *Pooled) with(runs []*PublishedRun) string {
 	return "it varies with the " + strings.Join(names, " or the ")
 }
 
-// Beside sets the result of one more run beside the published ones.
+// Beside compares the result of one more run with the published ones.
 func (p *Pooled) Beside(r Result) string {
 	if !r.Verdict.decided() || len(p.Runs) == 0 {
 		return ""
@@ -227,9 +226,8 @@ func (p *Pooled) Beside(r Result) string {
 	return "differs, as runs do"
 }
 
-// LeaveOneOut pools the published runs without one of them, each in turn, and
-// sets that run beside: of the verdicts stated without [Varies] on which it
-// decides, how many it contradicts.
+// LeaveOneOut compares each published run with the others pooled. Among the claims on which
+// both decide, and the others do not vary, it counts those on which the run contradicts them.
 func LeaveOneOut(claims []*Claim, runs []*PublishedRun) (contradicted, stated int) {
 	for i := range runs {
 		others := slices.Delete(slices.Clone(runs), i, i+1)

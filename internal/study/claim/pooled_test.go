@@ -24,8 +24,8 @@ func found(c *Claim, cpu, day string, r Result, parts ...Estimate) *PublishedRun
 var twofold = &Claim{ID: "x/effect", Experiment: Experiment{Run: "alloc --gc default,off"},
 	Test: Effect{Of: Side{cell.OpCPU, "gc=off"}, Over: Side{cell.OpCPU, "gc=default"}, Says: 2}}
 
-// runsOf judges a run of each ratio, plus or minus spread as a factor; machines
-// and days name a run's, one letter each.
+// runsOf returns a run for each ratio, plus or minus spread as a factor; byte i of machines
+// and days names the machine and day of run i.
 func runsOf(machines, days string, spread float64, ratios ...float64) (runs []*PublishedRun) {
 	for i, ratio := range ratios {
 		e := Estimate{ratio, ratio / spread, ratio * spread, 10, 1.01}
@@ -78,8 +78,8 @@ func TestPoolVerdicts(t *testing.T) {
 	}
 }
 
-// TestPoolScales holds that the pooled figure is on the scale of its kind: a
-// geometric mean of ratios, the share of all trials, the mean of counts with 0.
+// TestPoolScales holds that each kind of figure is pooled on its own scale: ratios by the
+// geometric mean, shares over all trials, counts with 0 by the mean.
 func TestPoolScales(t *testing.T) {
 	close := func(a, b float64) bool { return math.Abs(a-b) < 1e-3*(1+b) }
 	p, e := poolPart(twofold.Test, []Estimate{{1, 0.5, 2, 5, 1.2}, {4, 2, 8, 5, 0}})
@@ -138,8 +138,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestPublish holds that a published run reads back, without what another call
-// measured.
+// TestPublish holds that a published run reads back, without the results of other calls.
 func TestPublish(t *testing.T) {
 	claims, err := Select(nil, []string{"000/ticker", "000/off-median", "000/pauses-short"})
 	if err != nil {
@@ -180,8 +179,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestPublishedRuns holds that the published runs read, and that each says
-// something of what the claims ask now.
+// TestPublishedRuns holds that the published runs parse, and that each has findings on current claims.
 func TestPublishedRuns(t *testing.T) {
 	runs, err := PublishedRuns()
 	if err != nil || len(runs) < 2 {

@@ -15,37 +15,35 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// published has a file for each published run, which 'isobar claims report
-// --publish' wrote: a line of JSON about the run, then one for each claim.
+// published has a file for each published run, written by 'isobar claims report --publish':
+// a line of JSON about the run, then one for each claim.
 //
 //go:embed published
 var published embed.FS
 
-// A PublishedRun is what one machine found of the claims on one day.
+// A PublishedRun is one machine's findings on the claims on one day.
 type PublishedRun struct {
 	Day     string       `json:"day"` // 2026-01-31
 	Machine cell.Machine `json:"machine"`
 	Size    Size         `json:"size"`
-	Note    string       `json:"note,omitempty"` // what may set the run apart
-	// findings by the claim's ID; the file has them on lines of their own.
+	Note    string       `json:"note,omitempty"` // what may distinguish this run from others
+	// findings are by the claim's ID; the file has one per line.
 	findings map[string]finding
 }
 
-// A finding is what a run found of a claim.
+// A finding is the result of a run for one claim.
 type finding struct {
 	ID string `json:"id"`
-	// Asks identifies experiment and test: findings on what a claim no longer asks
-	// do not count.
+	// Asks identifies experiment and test: findings on an earlier form of the claim do not count.
 	Asks      string  `json:"asks"`
 	Verdict   Verdict `json:"verdict"`
 	Tentative bool    `json:"tentative,omitempty"`
-	// Parts are value, low and high end, noise floor and repetitions of each part
-	// of the test; the floor is 0 if it is unknown. A run that was taken from a
-	// page may lack them.
+	// Parts has, for each part of the test, the value, low and high end, noise floor and
+	// repetitions; the floor is 0 if unknown. Runs transcribed from a page may lack parts.
 	Parts [][5]float64 `json:"parts,omitempty"`
 }
 
-// asks is the identity of what the claim asks.
+// asks identifies the claim's experiment and test.
 func (c *Claim) asks() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %#v", c.Experiment.Run, c.Test))
 	return fmt.Sprintf("%x", sum[:4])
@@ -83,8 +81,8 @@ func readPublished(r io.Reader) (*PublishedRun, error) {
 	}
 }
 
-// Publish writes the latest call of 'claims run' among the outcomes: those whose
-// runs have the seed of the newest one.
+// Publish writes the outcomes of the latest call of 'claims run': those whose runs have the
+// seed of the newest one.
 func Publish(w io.Writer, outcomes []Outcome, note string) error {
 	var newest Outcome
 	for _, o := range outcomes {
@@ -122,16 +120,16 @@ func Publish(w io.Writer, outcomes []Outcome, note string) error {
 	return nil
 }
 
-// finite is the nearest value that JSON has.
+// finite returns the nearest value that JSON can represent.
 func finite(v float64) float64 { return max(-math.MaxFloat64, min(math.MaxFloat64, v)) }
 
-// finding returns what the run found of what the claim asks.
+// finding returns the run's finding on the claim in its current form.
 func (r *PublishedRun) finding(c *Claim) (finding, bool) {
 	f, ok := r.findings[c.ID]
 	return f, ok && f.Asks == c.asks() && len(f.Parts) <= len(c.parts())
 }
 
-// estimates are the parts of a finding; ok if it has all of them.
+// estimates returns the parts of a finding; ok if none is missing.
 func (f finding) estimates(c *Claim) (out []Estimate, ok bool) {
 	for _, p := range f.Parts {
 		out = append(out, Estimate{Value: p[0], Lo: p[1], Hi: p[2], Floor: p[3], N: int(p[4])})
@@ -139,7 +137,7 @@ func (f finding) estimates(c *Claim) (out []Estimate, ok bool) {
 	return out, len(out) == len(c.parts())
 }
 
-// parts are the tests without parts that the claim's test is made of.
+// parts returns the elementary tests that make up the claim's test.
 func (c *Claim) parts() []Test {
 	if all, ok := c.Test.(All); ok {
 		return all
@@ -147,7 +145,7 @@ func (c *Claim) parts() []Test {
 	return []Test{c.Test}
 }
 
-// decided reports whether a run with that verdict says something of the claim.
+// decided reports whether the verdict decides the claim.
 func (v Verdict) decided() bool {
 	return slices.Contains([]Verdict{Holds, Weaker, Refuted, Reversed}, v)
 }

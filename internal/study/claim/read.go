@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// texts has a file for each document. Its first line is the title. Entries follow, with empty lines between them:
-// the name on its own line, then fields as "name: text", whose further lines are indented. A name with a slash is a
-// claim's ID, any other that of an experiment, which claims refer to as their data. A line that begins with # is a
-// comment.
+// texts has a file for each document. The first line is the title. Entries follow,
+// separated by empty lines: the name on its own line, then fields as "name: text",
+// continued on indented lines. A name with a slash is a claim's ID; any other names an
+// experiment, which claims refer to as their data. A line that begins with # is a comment.
 //
 //go:embed doc*.txt
 var texts embed.FS
 
-// fieldNames are the fields of an entry: those of a claim's words, and those of what it measures and tests.
+// fieldNames are the fields of an entry: the words of a claim first, then its measurement and test.
 var fieldNames = []string{"section", "quote", "figure", "predicts", "refutes", "why", "untestable",
 	"data", "run", "quick", "full", "test", "cpus"}
 
-// An entry is one of a document's, as written.
+// An entry is a claim or an experiment as written in a document.
 type entry struct {
 	name   string
 	fields map[string]string
@@ -106,13 +106,14 @@ func (c *Claim) readData(fields map[string]string, experiments map[string]Experi
 	return nil
 }
 
-// readTest reads a test: one of these, or several with "and" between them, which make an [All].
+// readTest reads a test: one of the following, or several joined by "and", which make an [All].
 //
 //	SIDE over SIDE says RATIO               an Effect
 //	SIDE [over SIDE] [from MIN] [to MAX]    a Range, from 0 and without end unless it says so
 //	SIDE of SIDE from MIN to MAX            a Share of trials
 //
-// A side is a metric, then the factors of its configuration. Without a metric after "over", it is that of the first.
+// A side is a metric, then the factors of its configuration. After "over", a missing metric
+// means that of the first side.
 func readTest(text string) (Test, error) {
 	var all All
 	for part := range strings.SplitSeq(text, " and ") {

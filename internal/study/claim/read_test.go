@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// readWhole reads a document whose claims have to be whole.
+// readWhole reads a document and checks that its claims are complete.
 func readWhole(id, text string) (*Document, error) {
 	d, err := readDocument(id, text)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Claim) check(document string) error {
 	return nil
 }
 
-// TestDocumentsAreWhole holds that the claims that the program has lack nothing.
+// TestDocumentsAreWhole holds that the embedded claims are complete.
 func TestDocumentsAreWhole(t *testing.T) {
 	for _, d := range Documents() {
 		for i := range d.Claims {

@@ -5,8 +5,8 @@ import "math"
 // A world holds made-up figures by side.
 type world map[Side]float64
 
-// A supposer is a test that can make up figures for which the claim holds, or
-// does not. It sets the sides that the world lacks and keeps those that it has.
+// A supposer is a test that can make up figures for which the claim holds, or does not. It
+// sets missing sides of the world and keeps the existing ones.
 type supposer interface {
 	suppose(holds bool, w world)
 }
@@ -62,7 +62,7 @@ func (t All) suppose(holds bool, w world) {
 	}
 }
 
-// relate sets of to ratio times over, and keeps known figures.
+// relate sets of to ratio times over, without changing known figures.
 func (w world) relate(of, over Side, ratio float64) {
 	known, ok := w[over]
 	if have, set := w[of]; set && !ok {

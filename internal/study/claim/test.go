@@ -12,10 +12,10 @@ import (
 
 // A Test decides a claim. Its values are data.
 type Test interface {
-	// estimates returns the figures that decide, one of each part of the test; an
-	// error means that the samples lack one.
+	// estimates returns the deciding figures, one per part of the test; an error means that
+	// the samples lack one.
 	estimates(e evidence) ([]Estimate, error)
-	// judge decides by them.
+	// judge decides by the estimates.
 	judge(of []Estimate) Result
 	// sides lists the figures that the test uses.
 	sides() []Side
@@ -237,7 +237,7 @@ func (t Share) judge(of []Estimate) Result {
 	return r
 }
 
-// trials is how many trials a share with Wilson's interval is of.
+// trials returns the number of trials behind a share with Wilson's interval.
 func (e Estimate) trials() float64 {
 	const z = 1.96
 	end := e.Lo
@@ -258,10 +258,9 @@ func wilson(hits, n float64) Estimate {
 
 func (t Share) sides() []Side { return []Side{t.Hits, t.Trials} }
 
-// All holds several tests without parts at once. The verdict is the first of reversed,
-// refuted, open and weaker that any of them has; otherwise the claim holds. The
-// estimate is that of the deciding test. One sure test is enough to deny the
-// claim; to hold surely, all must be sure.
+// All requires several elementary tests to hold. The verdict is the first of reversed, refuted,
+// open and weaker that any of them has; otherwise the claim holds. The estimate is that of the
+// deciding test. One sure test is enough to deny the claim; it holds surely only if all are sure.
 type All []Test
 
 func (t All) estimates(e evidence) (out []Estimate, err error) {

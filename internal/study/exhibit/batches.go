@@ -25,11 +25,10 @@ func init() {
 	})
 }
 
-// batches is seed document 000, step 7. An operation is a batch of pooled
-// ticks; with --toggle on it is one of the document's sections without
-// collection, while a ticker forces collections. The document's ticks make no
-// garbage, so there is nothing to collect; --garbage gives the collector work.
-// The workload hybrid is the same idea with this module's own controller.
+// batches is seed document 000, step 7. An operation is a batch of pooled ticks; with --toggle
+// on it is one of the document's GC-free sections, while a ticker forces collections. The
+// document's ticks make no garbage, so there is nothing to collect; --garbage gives the
+// collector work. The workload hybrid is the same idea with this module's own controller.
 type batches struct {
 	workload.Budgeted
 	processor *seedProcessor

@@ -66,8 +66,8 @@ func TestTrialsCount(t *testing.T) {
 			t.Errorf("%s: %v", trial, f)
 		}
 	}
-	// The runtime takes records in blocks of 256 KiB, one begun block for each P:
-	// of 200,000 records two more or less are 5 %.
+	// The runtime allocates records in blocks of 256 KiB, with one partly used block per P:
+	// two more or fewer are 5 % of 200,000 records.
 	if f := figuresOf(t, "trial", given{"kind": "finalizer-record", "trials": "200000"}); f["/trial/record:bytes"] < 40 || f["/trial/record:bytes"] > 100 {
 		t.Errorf("finalizer-record: %v", f)
 	}
@@ -115,8 +115,7 @@ func TestShockwaveReadsTheSame(t *testing.T) {
 	}
 }
 
-// TestLimitsAllocate holds how many allocations the cases beside the exercises
-// make.
+// TestLimitsAllocate holds how many allocations the cases of exercise-limits make.
 func TestLimitsAllocate(t *testing.T) {
 	want := map[string]float64{
 		"convert-short": 0, "convert-lookup": 0, "convert-slice": 0, "concat3": 1, "concat3-builder": 1,

@@ -30,10 +30,9 @@ func init() {
 	})
 }
 
-// exerciseLimits is what seed document 003 says beside its eighteen exercises:
-// when a remedy does not pay, what it costs, and how the runtime works. The
-// names of a pair start alike. Each operation keeps what the document's code
-// would keep, and leaves on the stack what that would leave there.
+// exerciseLimits is what seed document 003 says besides its eighteen exercises: when a
+// remedy does not pay, what it costs, and how the runtime works. The names of a pair start
+// alike. A value escapes to the heap only if it does in the document's code.
 type exerciseLimits struct {
 	workload.Budgeted
 	do    func(*limitState)
@@ -48,7 +47,7 @@ type limitState struct {
 	words []string // 3
 	ints  []int    // 1,000
 	tags  []string
-	buf   []byte // memory owned by the caller
+	buf   []byte // reused by limitWritten
 	sum   uint64
 	short []byte // 32 bytes
 	names map[string]int
@@ -85,7 +84,7 @@ var limitCases = map[string]func(*limitState){
 	"timer-dropped":   func(s *limitState) { limitTimer = time.After(time.Hour) },
 }
 
-// What the last operation made, owned by the only worker.
+// Results of the last operation, owned by the only worker.
 var (
 	//lint:ignore U1000 written but never read
 	limitBytes []byte
@@ -181,8 +180,8 @@ func (t *exerciseLimits) Loop(_ int, n int64) uint64 {
 	return t.state.sum
 }
 
-// Report adds the bytes that are live after a collection, per operation: what
-// an operation leaves behind although nothing refers to it.
+// Report adds the live bytes after a collection, per operation: what an operation leaks
+// although nothing refers to it.
 func (t *exerciseLimits) Report(rec *cell.Record) {
 	limitBytes, limitString, limitAny, limitTimer = nil, "", nil, nil
 	runtime.GC() // an object with a finalizer takes two
@@ -285,8 +284,7 @@ func limitMarshal(s *limitState) {
 	s.sum += limitSumBytes(b)
 }
 
-// limitWritten stands for generated code: no reflection, one buffer. The
-// strings need no JSON escapes.
+// limitWritten mimics generated code: no reflection, one buffer. The strings need no JSON escapes.
 func limitWritten(s *limitState) {
 	s.turn++
 	b := append(s.buf[:0], `{"ID":`...)

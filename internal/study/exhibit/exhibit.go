@@ -1,6 +1,6 @@
-// Package exhibit holds the workloads that only restate a source document: its
-// code with its faults, so that a claim about it can be tested. A workload with
-// a question of its own belongs in package workload.
+// Package exhibit holds the workloads that only restate a source document: its code, faults
+// included, so that claims about it can be tested. A workload with a question of its own
+// belongs in package workload.
 //
 // Each file registers its workloads in init, so a program imports this package
 // to run them. Help lists them in a group of their own.

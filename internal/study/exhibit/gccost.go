@@ -20,10 +20,9 @@ func init() {
 	})
 }
 
-// gcCost measures collections with data that seed documents say the collector
-// skips: document 003, exercise 13 (a map with number keys is not scanned), and
-// document 004, section 1.1 (the task arena is not traversed). An operation is
-// runtime.GC().
+// gcCost measures collections beside data that seed documents say the collector skips:
+// document 003, exercise 13 (a map with number keys is not scanned), and document 004,
+// section 1.1 (the task arena is not traversed). An operation is runtime.GC().
 type gcCost struct {
 	workload.Budgeted
 	byPointer map[byPointer]struct{}

@@ -55,9 +55,8 @@ func init() {
 // In the first half of the budget every task is the same existing function. An
 // operation is a task submitted and run: a call of Loop returns when all its
 // tasks have run. In the second half each task carries its submission time.
-// Service time is that of Submit alone (in mode pingpong the round trip, with
-// --burst the whole burst), without forced collections; response time runs from
-// submission to the start of the task.
+// Service time is the time in Submit (in mode pingpong the round trip, with --burst the whole
+// burst), without forced collections; response time runs from submission to the start of the task.
 type loop struct {
 	workload.Budgeted
 	seed      uint64
@@ -71,8 +70,7 @@ type loop struct {
 	submits, starts *latency.Recorder
 }
 
-// A loopProducer is what one goroutine submits. That goroutine owns the fields
-// that the loop does not.
+// A loopProducer is the state of one submitting goroutine, which owns the fields that the loop does not.
 type loopProducer struct {
 	loop   *loop
 	number int
@@ -109,8 +107,7 @@ type timedTask struct {
 // stride is the step of a producer whose window is at least that large.
 const stride = 64
 
-// stalled is how long nothing may happen before the remaining tasks count as
-// lost.
+// stalled is how long the loop may make no progress before the remaining tasks count as lost.
 const stalled = 20 * time.Second
 
 func newLoop(env workload.Env) (workload.Task, error) {
@@ -215,7 +212,7 @@ func (l *loop) Loop(worker int, n int64) uint64 {
 	return uint64(n) * l.seed
 }
 
-// collect calls runtime.GC if that is due within the next ops tasks.
+// collect calls runtime.GC as often as it is due within the next ops tasks.
 func (p *loopProducer) collect(ops int64) (spent time.Duration) {
 	if p.loop.gcEvery == 0 || p.number != 0 {
 		return 0
@@ -317,9 +314,8 @@ func (p *loopProducer) await(n int64) {
 	}
 }
 
-// Report adds the share of forced collections, and what the latencies measure.
-// Time per operation without collections is only known for one producer,
-// because others go on while the first one collects.
+// Report adds the share of forced collections and the latencies. The time per operation without
+// collections is known only for one producer, because others continue while the first one collects.
 func (l *loop) Report(rec *cell.Record) {
 	rec.Set("/loop/sleeps:sleeps", float64(l.in.Sleeps()))
 	var bulk gcTime

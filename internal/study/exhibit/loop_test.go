@@ -109,7 +109,7 @@ func TestLoopDoesEqualWork(t *testing.T) {
 	}
 }
 
-// TestLoopCollects counts the collections and checks whose time they count as.
+// TestLoopCollects checks the number of collections and what their time is charged to.
 func TestLoopCollects(t *testing.T) {
 	for _, g := range []given{
 		{"producers": "1"}, {"producers": "1", "batch": "64"}, {"producers": "2"}, {"mode": "pingpong"}, {"burst": "1000"},
@@ -137,7 +137,7 @@ func TestLoopCollects(t *testing.T) {
 	}
 }
 
-// TestLoopLatency: both distributions have every timed task.
+// TestLoopLatency holds that both distributions contain every timed task.
 func TestLoopLatency(t *testing.T) {
 	l := build(t, "loop", given{"producers": "3", "inflight": "300"}, 1).(*loop)
 	drive(l, 500, 1)

@@ -51,9 +51,9 @@ func init() {
 	})
 }
 
-// loopTrial runs parts of the document's loop and counts the outcome. Where the
-// document's code has a data race, this one has atomics: it counts what the
-// order of steps loses, not what the race might break besides.
+// loopTrial runs parts of the document's loop and counts the outcome. Where the document's
+// code has a data race, this one has atomics: it counts what the order of steps loses, not
+// what else the race may break.
 type loopTrial struct {
 	count     int
 	producers int
@@ -172,7 +172,7 @@ func (t *loopTrial) recycle(rec *cell.Record) error {
 		}
 		select {
 		case <-pushed:
-			done = true // and check once more
+			done = true // check once more
 		default:
 			runtime.Gosched()
 		}
@@ -184,9 +184,8 @@ func (t *loopTrial) recycle(rec *cell.Record) error {
 
 const loopRingLen = 4096
 
-// A loopRing is the document's microtask ring: a producer takes an index, which
-// is public at once, and then stores its task there. The loop mistakes an empty
-// slot for a cleared task and goes on.
+// A loopRing is the document's microtask ring: a producer takes an index, which is visible at once,
+// and then stores its task there. The loop mistakes an empty slot for a cleared task and moves on.
 type loopRing struct {
 	tail  atomic.Uint64 // indexes taken by producers
 	head  atomic.Uint64 // indexes that the loop is done with; stored by the loop

@@ -12,9 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/study/ingress"
 )
 
-// fairness has producers push until count tasks are in a queue, and reports the
-// share of the slowest, 1 for an equal part: at a mutex and at the document's
-// lock-free list.
+// fairness has producers push until count tasks are queued, and reports the share of the
+// slowest, 1 for an equal share: with a mutex and with the document's lock-free list.
 func (t *loopTrial) fairness(rec *cell.Record) error {
 	var mu sync.Mutex
 	var tasks []func()
@@ -43,8 +42,8 @@ func (t *loopTrial) fairness(rec *cell.Record) error {
 	return nil
 }
 
-// clearing pushes bursts of tasks through the document's chunks, and reports how
-// many slots are in use and how many are cleared as chunks are given back.
+// clearing pushes bursts of tasks through the document's chunks, and reports how many slots
+// of returned chunks were in use and how many were cleared.
 func (t *loopTrial) clearing(rec *cell.Record) error {
 	used, cleared := ingress.CountClearing(t.count, 100)
 	rec.Set("/trial/used:slots", float64(used))

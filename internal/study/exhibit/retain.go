@@ -18,9 +18,8 @@ func init() {
 	})
 }
 
-// retain is what seed document 000, step 1, does inside its timed operation
-// once it keeps 10,000 objects: it removes one, not among the latest 1,000,
-// from the middle of a slice.
+// retain is what seed document 000, step 1, does inside its timed operation once it keeps
+// 10,000 objects: it removes one from the middle of a slice, never one of the latest 1,000.
 type retain struct {
 	workload.Budgeted
 	swap bool
@@ -28,7 +27,7 @@ type retain struct {
 	rng  *rand.Rand
 }
 
-// A listed object has the size of one of the workload alloc.
+// A listed object has the same size as an object of the workload alloc.
 type listed struct {
 	id int64
 	_  [48]byte

@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// shockwaveOurs maps the modes here that httpmem also has to its names.
+// shockwaveOurs maps the modes shared with httpmem to their names there.
 var shockwaveOurs = map[string]string{"heap": "heap", "pooled": "pooled", "connection": "slab", "goarena": "goarena"}
 
 func init() {
@@ -31,13 +31,11 @@ func init() {
 	})
 }
 
-// shockwave holds what seed document 001 measured and what it says it measured.
-// Its "standard pool" benchmarks (mode alias) take nothing from a pool and copy
-// no request: they assign existing strings and make a body without filling it;
-// with many headers they build each string with +. Its slab (mode slab) takes a
-// slab of 256 KB from a sync.Pool for each request, copies each part into it
-// and puts it back. The other modes are those of httpmem; like the slab they
-// copy and read each part.
+// shockwave contrasts what seed document 001 measured with what it says it measured. Its "standard
+// pool" benchmarks (mode alias) take nothing from a pool and copy no request: they assign existing
+// strings and make a body without filling it; with many headers they build each string with +. Its
+// slab (mode slab) takes a slab of 256 KB from a sync.Pool for each request, copies each part into it
+// and puts it back. The other modes are those of httpmem; like the slab they copy and read each part.
 type shockwave struct {
 	workload.Closed
 	baseHeap, baseSys, baseObjects uint64
@@ -84,8 +82,8 @@ func newShockwave(env workload.Env) (workload.Task, error) {
 	return t, nil
 }
 
-// Report adds what held requests occupy: live heap bytes and objects after a
-// collection, and bytes that the Go runtime has from the system.
+// Report adds the cost of held requests: live heap bytes and objects after a collection,
+// and bytes that the Go runtime obtained from the system.
 func (t *shockwave) Report(rec *cell.Record) {
 	if r, ok := t.Closed.(workload.Reporter); ok {
 		r.Report(rec)

@@ -56,7 +56,7 @@ func shockwaveTrial(kind string, count int) whole {
 // more it made when count requests then came at once.
 func warmPool(count int, together bool) (made, later int) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty the pool
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))  // a P finds nothing of what another one keeps for itself
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))  // a P cannot take the private object of another P
 	pool := sync.Pool{New: func() any { made++; return new([4096]byte) }}
 	if together {
 		takeAll(&pool, count)

@@ -23,10 +23,10 @@ func init() {
 	})
 }
 
-// ticker is the loop of seed document 000, step 4: it processes a tick when a
-// time.Ticker delivers one, and times it from then on. A ticker drops ticks
-// while the receiver is busy, so the loop sees neither the lost ticks nor the
-// time they waited. The workload market does the same work with ticks that are
+// ticker is the loop of seed document 000, step 4: it processes a tick when a time.Ticker
+// delivers one, and times it from then on. A ticker drops ticks while the receiver is busy,
+// so the loop misses both the lost ticks and the time they waited. The workload market does
+// the same work with ticks that are due on schedule.
 // due on schedule.
 type ticker struct {
 	interval, duration time.Duration
@@ -114,7 +114,7 @@ func (p *seedProcessor) operation() uint64 {
 
 func (p *seedProcessor) get() *seedTick {
 	select {
-	case t := <-p.pool: // never, if nil
+	case t := <-p.pool: // never if the pool is nil
 		t.symbol, t.price, t.volume, t.bid, t.ask, t.tradeID = "", 0, 0, 0, 0, 0
 		return t
 	default:
@@ -124,12 +124,12 @@ func (p *seedProcessor) get() *seedTick {
 
 func (p *seedProcessor) put(t *seedTick) {
 	select {
-	case p.pool <- t: // never, if nil
+	case p.pool <- t: // never if the pool is nil
 	default:
 	}
 }
 
-// generate is not inlined because the document's is too large for that.
+// generate is not inlined: the document's version is too large to be.
 //
 //go:noinline
 func (p *seedProcessor) generate() *seedTick {

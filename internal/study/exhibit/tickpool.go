@@ -16,8 +16,8 @@ func init() {
 	})
 }
 
-// tickpool is what ticker times, one operation after another: the effect of
-// pool and collector shows only when no ticks are dropped.
+// tickpool runs the operations that ticker times, one after another: the effect of pool and
+// collector shows only when no ticks are dropped.
 type tickpool struct {
 	workload.Budgeted
 	processor *seedProcessor
@@ -34,8 +34,8 @@ func (t *tickpool) Loop(_ int, n int64) (sum uint64) {
 	return sum
 }
 
-// trialStaleTimestamp counts how often a tick from the pool, reset like the
-// document's, still has the time of the previous one.
+// trialStaleTimestamp counts how often a tick from the pool, reset as in the document,
+// still has the timestamp of the previous one.
 func trialStaleTimestamp(n int, _ *cell.Record) (hits int) {
 	p := newSeedProcessor(true, 1)
 	for range cap(p.pool) {

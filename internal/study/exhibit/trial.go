@@ -23,12 +23,12 @@ func init() {
 	})
 }
 
-// A trial does something n times and returns how often it had the outcome that
-// its kind stands for. It may add figures to the record.
+// A trial does something n times and returns how often it had the outcome that its kind
+// counts. It may add figures to the record.
 type trial func(n int, rec *cell.Record) (hits int)
 
-// trialKinds are the kinds by name. They count what the seed documents' code
-// does, rebuilt here in as few lines as possible.
+// trialKinds are the kinds by name. They count the effects of the seed documents' code,
+// rebuilt here in as few lines as possible.
 var trialKinds = map[string]trial{
 	"arena-large":          trialArenaLarge,
 	"arena-slot":           trialArenaSlot,
@@ -48,7 +48,7 @@ var trialKinds = map[string]trial{
 	"syncpool-hits":        syncpoolHits,
 }
 
-// A whole is a task of one function, with nothing to close.
+// A whole is a task that is a single function, with nothing to close.
 type whole func(rec *cell.Record) error
 
 // Run implements Whole.

@@ -12,9 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// countingController is the controller of seed document 000, step 7, as far as
-// its races require: a count of callers who want the collector off, and calls
-// that turn it on for a while.
+// countingController is the part of the controller of seed document 000, step 7, that has its
+// races: a count of callers who want the collector off, and calls that turn it on for a while.
 type countingController struct {
 	percent int          // GOGC at the start
 	off     atomic.Int32 // callers who want the collector off
@@ -36,7 +35,7 @@ func (c *countingController) enable() {
 	}
 }
 
-// force is ForceGC; with run in place of the collection it is EnableGCDuring.
+// force is ForceGC; with run instead of the collection it is EnableGCDuring.
 func (c *countingController) force(run func()) {
 	wasOff := c.off.Load() > 0
 	if wasOff {
@@ -132,7 +131,7 @@ func trialOffWhileMarking(n int, rec *cell.Record) (hits int) {
 		began := time.Now()
 		var cycle sync.WaitGroup
 		cycle.Go(runtime.GC)
-		for time.Since(began) <= time.Millisecond { // then it must have begun
+		for time.Since(began) <= time.Millisecond { // by then it must have begun
 			runtime.Gosched()
 		}
 		called := time.Now()

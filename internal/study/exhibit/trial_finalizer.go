@@ -12,9 +12,9 @@ import (
 // A finalized object is large enough for a size class of its own.
 type finalized struct{ data [1024]byte }
 
-// finalizerCycle makes n objects with finalizers, drops them, and returns how
-// many still take memory after a collection: seed document 003, exercise 17. It
-// counts bytes, not finalizers that ran, and looks again once all of them did.
+// finalizerCycle makes n objects with finalizers, drops them, and returns how many still
+// occupy memory after one collection: seed document 003, exercise 17. It counts bytes, not
+// finalizers, and measures again once all finalizers have run.
 func finalizerCycle(n int, rec *cell.Record) int {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for range 3 { // leftovers in pools and behind finalizers take up to three
@@ -26,7 +26,7 @@ func finalizerCycle(n int, rec *cell.Record) int {
 		runtime.SetFinalizer(new(finalized), func(*finalized) { ran.Add(1) })
 	}
 	first := liveHeap()
-	for ran.Load() < int64(n) { // the goroutine that runs finalizers may be late
+	for ran.Load() < int64(n) { // the goroutine that runs finalizers may lag
 		time.Sleep(100 * time.Microsecond)
 		runtime.GC()
 	}
@@ -37,7 +37,7 @@ func finalizerCycle(n int, rec *cell.Record) int {
 	return min(objects(first), n)
 }
 
-// collected collects and returns what is known of the heap then.
+// collected runs a collection and returns the memory statistics after it.
 func collected() (m runtime.MemStats) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)

@@ -10,8 +10,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// trialPoolEviction counts how many objects, small and large ones, a sync.Pool
-// has lost after a collection. It reports the losses by size.
+// trialPoolEviction counts how many objects, small and large, a sync.Pool loses in one
+// collection. It reports the losses by size.
 func trialPoolEviction(n int, rec *cell.Record) int {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no other collections
 	lostSmall := n - survivors(n, 1, func() any { return new([16]byte) })
@@ -21,8 +21,8 @@ func trialPoolEviction(n int, rec *cell.Record) int {
 	return (lostSmall + lostLarge) / 2
 }
 
-// seedShards is the sharded buffer pool of seed document 000, step 5.2, which
-// chooses the last shard where it means the goroutine's own.
+// seedShards is the sharded buffer pool of seed document 000, step 5.2, which always
+// chooses the last shard instead of the goroutine's own.
 type seedShards struct {
 	used []bool
 	mask uint64
@@ -30,7 +30,7 @@ type seedShards struct {
 
 func (p *seedShards) shard() int { return int(p.mask) }
 
-// trialShardedPool counts how many of n shards any of n goroutines uses.
+// trialShardedPool counts how many of n shards are used by n goroutines.
 func trialShardedPool(n int, _ *cell.Record) (hits int) {
 	p := &seedShards{used: make([]bool, n), mask: uint64(n - 1)}
 	var mu sync.Mutex
@@ -51,8 +51,7 @@ func trialShardedPool(n int, _ *cell.Record) (hits int) {
 	return hits
 }
 
-// slotArena is the arena of seed document 000, step 6, as its benchmark makes
-// it: the size of one buffer.
+// slotArena is the arena of seed document 000, step 6, as its benchmark creates it: the size of one buffer.
 type slotArena struct {
 	mem []byte
 	pos int
@@ -104,8 +103,8 @@ func (a *slabArena) allocate(size int) []byte {
 	return mem
 }
 
-// tokenize is the document's, but with room for the tokens, so that only what
-// it makes of each token is counted.
+// tokenize is the document's, but the slice of tokens has its capacity, so that only the
+// allocations per token are counted.
 func (a *slabArena) tokenize(tokens []string, text string) []string {
 	start := 0
 	token := func(end int) {
@@ -125,8 +124,7 @@ func (a *slabArena) tokenize(tokens []string, text string) []string {
 	return tokens
 }
 
-// trialArenaTokens counts the tokens that do not share the arena's memory, and
-// reports the allocations.
+// trialArenaTokens counts the tokens whose memory lies outside the arena, and reports the allocations.
 func trialArenaTokens(n int, rec *cell.Record) (hits int) {
 	text := make([]byte, 0, n*8)
 	for i := range n {
@@ -154,7 +152,7 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// trialArenaLarge counts the panics when a request exceeds the slab.
+// trialArenaLarge counts the panics from requests larger than the slab.
 func trialArenaLarge(n int, _ *cell.Record) (hits int) {
 	for i := range n {
 		a := newSlabArena(1024)

@@ -9,9 +9,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// syncpoolHits takes n buffers from a pool and puts them back, beside a
-// collection every 1,000, and returns how many were there: seed document 003,
-// exercise 6.
+// syncpoolHits takes a buffer from a pool and puts it back, n times, with a collection
+// every 1,000, and returns how often the pool had one: seed document 003, exercise 6.
 func syncpoolHits(n int, _ *cell.Record) int {
 	made := 0
 	pool := sync.Pool{New: func() any { made++; return new([256]byte) }}
@@ -24,7 +23,7 @@ func syncpoolHits(n int, _ *cell.Record) int {
 	return n - made
 }
 
-// sizeClasses counts the sizes that the runtime rounds small objects up to.
+// sizeClasses counts the distinct sizes to which the runtime rounds small objects up.
 func sizeClasses(n int, rec *cell.Record) int {
 	const largestSmall = 32 << 10
 	sizes := map[int]bool{}
@@ -35,7 +34,7 @@ func sizeClasses(n int, rec *cell.Record) int {
 	return n
 }
 
-// finalizerRecord measures what n finalizers take outside of the heap.
+// finalizerRecord measures the memory outside the heap that n finalizers take.
 func finalizerRecord(n int, rec *cell.Record) int {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	objects := make([]*finalized, n)

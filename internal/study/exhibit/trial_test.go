@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// runTrial runs trials of a kind and returns how many had its outcome.
+// runTrial runs n trials of a kind and returns how many had its outcome.
 func runTrial(t *testing.T, kind, n string) (hits float64, rec *cell.Record) {
 	t.Helper()
 	rec = new(cell.Record)
@@ -83,8 +83,8 @@ func TestTrialUnknownKind(t *testing.T) {
 	}
 }
 
-// TestSeedWorkloads holds how much document 000's operations allocate, and that
-// both ways of dropping an object keep the list's length.
+// TestSeedWorkloads holds how much document 000's operations allocate, and that both ways
+// of removing an object keep the list's length.
 func TestSeedWorkloads(t *testing.T) {
 	if !invariant.Race {
 		for pool, want := range map[string]float64{"off": 2, "on": 1} {

@@ -2,18 +2,18 @@ package ingress
 
 const ablation = "ablation"
 
-// The switches of the ablation. With all off it is the document's Main, except
-// that the loop is only woken if it sleeps.
+// The switches of the ablation. With all off it is the document's Main, except that the
+// loop is woken only if it sleeps.
 const (
 	switchArena    = "arena"    // tasks in an arena, their addresses in the queue
 	switchLockFree = "lockfree" // a lock-free list of nodes in place of chunks under a mutex
-	switchClearing = "clearing" // clear what was used once, not again when its memory is released
+	switchClearing = "clearing" // clear used slots once, not again when their memory is released
 	switchPadding  = "padding"  // a cache line for each field that is written often
 	switchBatching = "batching" // the loop takes up to 256 tasks at once, not one
 )
 
 func init() {
-	// The five differences that the document names, each on or off.
+	// The five differences that the document names, switched individually.
 	Register(ablation, newAblation)
 }
 
@@ -28,7 +28,7 @@ func newAblation(c Config) (Loop, error) {
 	return start(q, options{single: !s[switchBatching]}), nil
 }
 
-// ablated returns the queue for three of the switches.
+// ablated returns the queue that the lockfree, padding and clearing switches select.
 func ablated[V any](s map[string]bool) fifo[V] {
 	lean := s[switchClearing]
 	switch {

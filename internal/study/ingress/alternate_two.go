@@ -15,8 +15,8 @@ func init() {
 	})
 }
 
-// A counted keeps the length of its queue, like the document's lock-free
-// ingress, at the price of two more atomic additions.
+// A counted maintains the length of its queue, like the document's lock-free ingress, at
+// the cost of two more atomic additions.
 type counted struct {
 	*celled
 	len atomic.Int64 // all add; publishes nothing

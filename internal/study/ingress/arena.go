@@ -13,10 +13,9 @@ const segmentLen = 65536
 // keepSegments is how many empty segments an arena keeps.
 const keepSegments = 4
 
-// An arena hands out slots by one atomic addition, like the document's task
-// arena. That one has 65,536 slots and reuses the oldest even if its task has
-// not run. This one continues in another segment. The loop frees slots, and a
-// segment is reused once all its slots are free.
+// An arena allocates slots by one atomic addition, like the document's task arena. That one
+// has 65,536 slots and reuses the oldest even if its task has not run. This one continues in
+// another segment. The loop frees slots, and a segment is reused once all its slots are free.
 type arena struct {
 	current atomic.Pointer[segment] // publishes a segment with free slots; stored under mu
 	len     int                     // of a segment
@@ -26,7 +25,7 @@ type arena struct {
 
 type segment struct {
 	_     cpu.CacheLinePad
-	given atomic.Int64 // slots handed out since the last reset, and failed attempts; all producers add
+	given atomic.Int64 // slots allocated since the last reset, plus failed attempts; all producers add
 	_     cpu.CacheLinePad
 	freed int    // slots freed since the last reset; owned by the loop
 	kept  bool   // it is in free; guarded by the arena's mu
@@ -43,9 +42,9 @@ func (a *arena) make() *segment { return &segment{slots: make([]cell, a.len)} }
 
 // alloc returns a slot and its segment.
 //
-// A producer may be delayed between the load and the addition until the segment
-// has been emptied and reset. Its slot then belongs to the segment's next use
-// and counts there: the segment is reset again only after that slot is free.
+// A producer may be delayed between the load and the addition until the segment has been
+// emptied and reset. Its slot then belongs to the segment's next use and counts there: the
+// segment is reset again only after that slot is freed.
 func (a *arena) alloc() (*cell, *segment) {
 	for {
 		s := a.current.Load()

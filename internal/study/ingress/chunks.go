@@ -35,7 +35,7 @@ type chunks[V, P any] struct {
 	head, tail *chunk[V] // the loop reads at head; both nil before the first push
 	_          P
 	lean       bool // constant; see drain
-	// Slots of the chunks that were given back: those used, and those cleared then.
+	// Slots of emptied chunks: those used, and those cleared.
 	used, cleared int
 	pool          sync.Pool
 }
@@ -117,9 +117,8 @@ func (c *chunks[V, P]) reset(h *chunk[V], all int) {
 	h.read, h.wrote = 0, 0
 }
 
-// CountClearing pushes tasks in bursts of 1 to burst through the document's
-// chunks and drains each. It returns how many slots were in use when their chunk
-// was given back, and how many the document's Main clears for them.
+// CountClearing pushes tasks in bursts of 1 to burst through the document's chunks and drains each. It
+// returns how many slots of emptied chunks were used, and how many the document's Main clears for them.
 func CountClearing(tasks, burst int) (used, cleared int) {
 	c := newChunks[int, tight](false)
 	out := make([]int, burst)

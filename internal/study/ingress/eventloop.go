@@ -7,7 +7,7 @@ import (
 )
 
 func init() {
-	// Eventloop.Loop through Submit and SubmitBatch, with everything else it does.
+	// Eventloop.Loop through Submit and SubmitBatch, with all its features.
 	Register("eventloop", func(c Config) (Loop, error) { return startEventLoop(c) })
 }
 
@@ -49,7 +49,7 @@ func (r *real) tasks(producer int, ts []Task) []eventloop.Task {
 	return b
 }
 
-// must panics if the loop refused something: after Close, or because it was nil.
+// must panics if the loop refused a task: after Close, or because it was nil.
 func must(err error) {
 	if err != nil {
 		panic("ingress: " + err.Error())

@@ -1,5 +1,5 @@
-// Package ingress holds the ways of handing tasks to an event loop that the lab
-// compares. Each has a file of its own and registers itself.
+// Package ingress holds the ways of passing tasks to an event loop that the lab compares.
+// Each has its own file and registers itself.
 //
 // Most are queues under the same loop (loop.go): a goroutine that drains the
 // queue, runs the tasks, and sleeps when there are none. They differ in what
@@ -10,9 +10,9 @@
 // continues in another segment. A channel and the loop of package eventloop
 // bring their own loops.
 //
-// One test holds all of them to the same promise: every task runs once, and a
-// producer's tasks run in the order of submission. A strategy that is no longer
-// a real alternative is deleted: its results stay in the store, its code in the
+// One test holds all of them to the same promise: every task runs once, and a producer's
+// tasks run in the order of submission. A strategy that is no longer a real alternative is
+// deleted: its results stay in the store, its code in the git history.
 // history.
 package ingress
 
@@ -44,13 +44,13 @@ type Loop interface {
 // Config says how to build a strategy.
 type Config struct {
 	Producers int // 1 or more
-	// Switches are those of the strategy ablation, by name; a missing one is off.
-	// No other strategy has switches.
+	// Switches configure the strategy ablation, by name; a missing one is off. Other
+	// strategies have no switches.
 	Switches map[string]bool
 }
 
-// A starter starts a loop. The error is errors.ErrUnsupported if the platform
-// cannot support the strategy.
+// A starter starts a loop. The error is errors.ErrUnsupported if the platform lacks what
+// the strategy needs.
 type starter func(Config) (Loop, error)
 
 var registry = map[string]starter{}

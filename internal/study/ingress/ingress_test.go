@@ -20,7 +20,7 @@ type side struct {
 	switches map[string]bool
 }
 
-// sides are all strategies, with the ablation in each of its 32 forms.
+// sides returns all strategies, with the ablation in each of its 32 forms.
 func sides() []side {
 	var all []side
 	for _, name := range slices.Sorted(maps.Keys(registry)) {

@@ -85,20 +85,20 @@ func (l *linked[V, P]) put(n *node[V]) {
 	l.pool.Put(n)
 }
 
-// A List is the document's lock-free ingress alone, from any goroutines to one.
+// A List is the document's lock-free ingress alone, with many producers and one consumer.
 type List struct {
 	linked *linked[Task, tight]
 	taken  [1]Task // owned by the loop
 }
 
-// A Node is what a List is made of.
+// A Node is an element of a List.
 type Node = node[Task]
 
 func NewList() *List { return &List{linked: newLinked[Task, tight](false)} }
 
 func (l *List) Push(t Task) { l.linked.push(0, t) }
 
-// Pop returns nil if nothing is there yet. Only the loop calls it.
+// Pop returns nil if no task is available yet. Only the loop calls it.
 func (l *List) Pop() Task {
 	l.taken[0] = nil
 	l.linked.drain(l.taken[:])

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// A fifo takes values from many goroutines to one. It loses none and keeps each producer's order.
+// A fifo passes values from many goroutines to one. It loses none and keeps each producer's order.
 type fifo[V any] interface {
 	push(producer int, v V)       // called by the producer's goroutine
 	pushAll(producer int, vs []V) // called by the producer's goroutine; does not keep vs
-	drain(dst []V) int            // called by the loop; 0 if nothing is there yet
+	drain(dst []V) int            // called by the loop; 0 if none is available yet
 }
 
-// batchLen is how many tasks the loop takes at once.
+// batchLen is the maximum number of tasks that the loop takes at once.
 const batchLen = 256
 
 // options are the differences between loops, apart from the queue.
@@ -47,7 +47,7 @@ func (t token) send() {
 func (t token) wait()  { <-t }
 func (t token) close() {}
 
-// A queued is a loop with a queue. Submissions and the loop work the same with every queue.
+// A queued is a loop with a queue. Submission and the loop are the same for every queue.
 type queued struct {
 	queue  fifo[Task]
 	signal signal
@@ -55,7 +55,8 @@ type queued struct {
 	done   chan struct{} // closed when the loop has ended
 
 	_ cpu.CacheLinePad
-	// 1 means that the loop sleeps, or is about to, and wants a signal; cleared by whoever sends it, or by the loop
+	// 1 means that the loop sleeps, or is about to, and needs a signal; cleared by whoever
+	// sends it, or by the loop
 	parked  atomic.Uint32
 	closing atomic.Bool  // publishes that all submissions are made
 	sleeps  atomic.Int64 // stored by the loop
@@ -117,7 +118,7 @@ func (l *queued) run(locked bool) {
 			continue
 		}
 		if l.closing.Load() {
-			if !l.turn() { // closing was seen first, so the queue holds everything
+			if !l.turn() { // closing was loaded first, so the queue holds everything
 				return
 			}
 			continue
@@ -136,8 +137,9 @@ func (l *queued) turn() bool {
 	return n > 0
 }
 
-// sleep waits for a signal unless there is work. A producer stores its task and then checks parked; the loop stores
-// parked and then checks for tasks. So one of them sees the other. An eager signal needs no such care.
+// sleep waits for a signal unless there is work. A producer stores its task and then checks
+// parked; the loop stores parked and then checks for tasks, so one of them sees the other.
+// Eager signals need no such protocol.
 func (l *queued) sleep() {
 	if !l.eager {
 		l.parked.Store(1)

@@ -14,10 +14,9 @@ const (
 	thresholdLen   = 4096 // length beyond which tasks bypass the arena
 )
 
-// A threshold checks the length of the queue with every 1,024th task, as in the
-// document. Until the next check it puts tasks into the arena or directly into
-// the chunks. Both share one queue: with two, as the document draws it, a
-// producer's tasks would overtake each other.
+// A threshold checks the length of the queue at every 1,024th task, as in the document. Until
+// the next check it puts tasks into the arena or directly into the chunks. Both share one
+// queue: with two, as the document draws it, a producer's tasks would overtake each other.
 type threshold struct {
 	chunks  *chunks[either, tight]
 	cells   *arena
@@ -28,7 +27,7 @@ type threshold struct {
 	scratch []either      // owned by the loop
 }
 
-// either is a task, or its place in the arena.
+// either is a task, or a pointer to its cell in the arena.
 type either struct {
 	task Task
 	cell *cell

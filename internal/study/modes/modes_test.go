@@ -9,8 +9,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// measured is a run of all rows in which every figure is 1000, 1001, … times the
-// factor of its mode in that row.
+// measured is a run of all rows in which every figure is 1000, 1001, … times the factor of
+// its mode in that row, 1 by default.
 func measured(t *testing.T, factors map[string]map[string]float64) *stat.Analysis {
 	t.Helper()
 	cells, err := plan.Spec{Studies: Studies(), Repetitions: 10, Seed: 1}.Cells()
@@ -58,8 +58,7 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// TestPage holds that every workload and every requirement of the document has
-// a figure for each mode.
+// TestPage holds that the page has a figure per mode for every workload and requirement of the document.
 func TestPage(t *testing.T) {
 	a := measured(t, map[string]map[string]float64{
 		Rows[7].Name: {"slab": 2}, middling: {"arena": 2}, Rows[6].Name: {"slab": 1000},

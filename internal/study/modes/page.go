@@ -14,18 +14,18 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// names of metrics in the page.
+// names are the metrics' names in the page.
 var names = map[string]string{cell.OpCPU: "CPU a request", tail: "p99.9 response time", cell.RSSPeak: "peak memory",
 	cell.OpTime: "time", p99: "p99 response time", cell.Throughput: "requests/s"}
 
-// A result is what a run says of a row.
+// A result is a run's data for a row.
 type result struct {
 	Row
 	groups map[string]*stat.Group // by mode
 	floor  map[string]float64     // by metric
 }
 
-// results finds the rows in a run.
+// results extracts the rows from a run.
 func results(a *stat.Analysis) (all []*result, err error) {
 	for _, row := range Rows {
 		r := &result{row, map[string]*stat.Group{}, map[string]float64{}}
@@ -52,7 +52,7 @@ func results(a *stat.Analysis) (all []*result, err error) {
 	return all, nil
 }
 
-// Compare sets mode b against mode a.
+// Compare compares mode b with mode a.
 func (r *result) Compare(a, b, metric string) stat.Comparison {
 	return stat.Compare(r.groups[a], r.groups[b], metric, r.floor[metric])
 }
@@ -61,7 +61,7 @@ func (r *result) median(mode, metric string) float64 {
 	return stat.Summarize(r.groups[mode].Series[metric]).Median
 }
 
-// Median is the median as a person reads it.
+// Median returns the median in readable form.
 func (r *result) Median(mode, metric string) string {
 	return text.Format(metric, r.median(mode, metric))
 }
@@ -69,8 +69,8 @@ func (r *result) Median(mode, metric string) string {
 // Noise is the noise floor, 1 if unknown.
 func (r *result) Noise(metric string) float64 { return max(r.floor[metric], 1) }
 
-// best returns the modes that none is shown to be better than, by the metrics
-// in order, and the metrics that decided.
+// best returns the modes that no other is shown to beat, taking the metrics in order, and
+// the metrics that decided.
 func (r *result) best() (candidates, decided []string) {
 	candidates = modes
 	for _, metric := range r.Metrics {
@@ -91,7 +91,7 @@ func (r *result) best() (candidates, decided []string) {
 	return candidates, decided
 }
 
-// A choice is the mode to take, and why.
+// A choice is the recommended mode and the reason.
 type choice struct{ Best, Sure string }
 
 func (r *result) Choice() choice {
@@ -113,7 +113,7 @@ func (r *result) Choice() choice {
 	return choice{strings.Join(candidates, " or "), strings.Join(why, "; ")}
 }
 
-// spans says within what the modes are, by the intervals of their ratios.
+// spans returns, for each metric, the range of all modes' ratios to the first, with their intervals.
 func (r *result) spans() (spans []string) {
 	for _, metric := range r.Metrics {
 		lo, hi := math.Inf(1), 0.0
@@ -126,7 +126,7 @@ func (r *result) spans() (spans []string) {
 	return spans
 }
 
-// meets says whether a mode meets the requirement, and by what figure.
+// meets says whether a mode meets the requirement, with the deciding figure.
 func (q requirement) meets(r *result, mode string) string {
 	series := r.groups[mode].Series[q.of]
 	if q.over != "" {
@@ -165,7 +165,7 @@ var pageTemplate = template.Must(template.New("page").
 type page struct {
 	Machine        string
 	Blocks         int
-	Modes, Others  []string // Others are the modes but Base
+	Modes, Others  []string // Others are the modes except Base
 	Base           string
 	Services, Rows []*result
 	Requirements   []requirement
@@ -176,8 +176,7 @@ type page struct {
 // Meets says whether a mode meets a requirement.
 func (p *page) Meets(q requirement, mode string) string { return q.meets(p.byName[q.Row], mode) }
 
-// Page writes the matrices and the rows behind them as Markdown. It fails if the
-// run lacks a row.
+// Page writes the matrices and the rows behind them as Markdown. It fails if the run lacks data for a row.
 func Page(out io.Writer, a *stat.Analysis, machine cell.Machine) error {
 	all, err := results(a)
 	if err != nil {
@@ -193,7 +192,7 @@ func Page(out io.Writer, a *stat.Analysis, machine cell.Machine) error {
 	return pageTemplate.Execute(out, p)
 }
 
-// A share says what part of a request its memory is.
+// A share compares the modes' times for memory alone with the CPU time of a request.
 type share struct {
 	Each                            string
 	RequestMicros, ApartNs, Percent float64

@@ -1,8 +1,7 @@
 // Package modes is the study of document 001's two matrices: which memory mode
-// of http11 fits which kind of service, and which requirement each mode meets.
-// A [Row] is a workload to measure with the modes as a factor; [Studies] makes
-// the plan of them, and [Page] reads the two matrices from an analyzed run. The
-// package measures nothing itself.
+// of http11 fits which kind of service, and which requirement each mode meets. A [Row] is a
+// workload to measure with the mode as a factor; [Studies] makes the plan from the rows, and
+// [Page] computes the two matrices from an analyzed run. The package measures nothing itself.
 package modes
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// modes are the levels of the factor; the first is what ratios are to.
+// modes are the levels of the factor; ratios are relative to the first.
 var modes = func() (names []string) {
 	for _, mode := range http11.MemoryModes() {
 		names = append(names, mode.String())
@@ -30,10 +29,10 @@ var (
 // A Row is one kind of service.
 type Row struct {
 	Name  string
-	Says  string // the mode that the document recommends; "" if it has no such row
+	Says  string // the mode that the document recommends; "" if the document lacks this service
 	About string
 	Flags string // of 'isobar lab run', beside the factor
-	// Metrics are those that count, the most important first.
+	// Metrics are those that count, most important first.
 	Metrics []string
 
 	workload, factor string
@@ -43,8 +42,8 @@ func server(name, says, about, flags string, metrics ...string) Row {
 	return Row{name, says, about, flags + " --duration 1200ms", metrics, "http", "server"}
 }
 
-// Rows are the document's nine workloads, then those that the requirements and
-// the share of a request's memory need.
+// Rows are the document's nine workloads, then those needed for the requirements and for
+// the share of a request's memory.
 var Rows = []Row{
 	server("REST API below 10,000 requests/s", "pooled",
 		"POST of 512 bytes with 8 headers, 8 KiB of garbage a request from decoding and encoding, beside a live heap of "+
@@ -83,11 +82,10 @@ const (
 	memoryAlone = "Memory of a request alone"
 )
 
-// A requirement is one that a mode meets if a figure of a row lies within a
-// bound: of over another, or alone.
+// A requirement is met if a figure of a row, of alone or divided by over, lies within a bound.
 type requirement struct {
 	Name     string
-	Says     [3]string // of standard pool, slabs and arena
+	Says     [3]string // the document's words for standard pool, slabs and arena
 	Row      string
 	of, over string
 	least    float64
@@ -104,12 +102,12 @@ var requirements = []requirement{
 	{"more than 4 GB available", [3]string{"yes", "yes", "yes"}, Rows[7].Name, cell.RSSPeak, "", 0, 4e9},
 }
 
-// Command is the command that measures the row alone.
+// Command returns the command that measures only this row.
 func (r Row) Command() string {
 	return "isobar lab run " + r.workload + " --" + r.factor + " " + strings.Join(modes, ",") + " " + r.Flags
 }
 
-// Studies is the plan: a study of each row.
+// Studies returns the plan: one study per row.
 func Studies() (studies []plan.Study) {
 	for _, r := range Rows {
 		s := plan.Study{Workload: r.workload, Name: r.Name, Factors: []plan.Factor{{Name: r.factor, Levels: modes}}}
