@@ -16,15 +16,15 @@ import (
 // An Account explains what the profiles measured: every allocation that the
 // module's own code makes or causes, with one verdict each.
 type Account struct {
-	Explained Shares      `json:"explained"` // the part of the module's allocations that has a verdict
-	Measured  Shares      `json:"measured"`  // the part whose lifetime was seen as benchmarks ran
-	Open      Shares      `json:"open"`      // the part whose lifetime is not proved, but rests on a place that is named
-	Sites     []Explained `json:"sites"`     // by their share, the largest first
+	Explained Shares      `json:"explained"` // share of the module's allocations that has a verdict
+	Measured  Shares      `json:"measured"`  // share whose lifetime was seen while benchmarks ran
+	Open      Shares      `json:"open"`      // share whose lifetime is not proved; the code that decides is named
+	Sites     []Explained `json:"sites"`     // by share, largest first
 
-	mended []Finding // of the remedies with a fix that no check has
+	mended []Finding // of remedies whose fix no check offers
 }
 
-// Known says of how much the lifetime is known, and how.
+// Known says for how much of the memory the lifetime is known, and how.
 func (a *Account) Known() string {
 	if a.Measured.Bytes == 0 {
 		return fmt.Sprintf("proved by the code of %.1f %% of bytes, not measured: --bench does",
@@ -38,10 +38,10 @@ type Verdict string
 
 const (
 	Remedy    Verdict = "remedy"      // its fix was tried, and these benchmarks allocate less
-	Candidate Verdict = "candidate"   // the code has what it rests on; it was not tried
-	Look      Verdict = "look"        // no remedy is known: what decides it, and where
-	Outside   Verdict = "outside"     // the same, of what another module or the library makes
-	Unknown   Verdict = "unexplained" // no expression of the line, or one of several, allocated
+	Candidate Verdict = "candidate"   // the code meets its conditions; it was not tried
+	Look      Verdict = "look"        // no remedy is known: names what decides, and where
+	Outside   Verdict = "outside"     // the same, for memory that another module or the library allocates
+	Unknown   Verdict = "unexplained" // no expression of the line allocates, or cannot tell which
 )
 
 // An Explained is one site of the account.
@@ -52,46 +52,46 @@ type Explained struct {
 	Source   string `json:"source"`
 	Share    Shares `json:"share"`
 
-	Kind    string  `json:"kind"`             // as [life.Kind] has it
+	Kind    string  `json:"kind"`             // as in [life.Kind]
 	What    string  `json:"what"`             // the expression, shortened
-	Callee  string  `json:"callee,omitempty"` // what it calls, where that allocates
+	Callee  string  `json:"callee,omitempty"` // the function it calls, if that allocates
 	Size    float64 `json:"mean_bytes"`       // of an object
 	Objects int64   `json:"objects"`
-	Within  float64 `json:"objects_within"`              // the half of their 95 % interval, as a part of them
-	Smaller bool    `json:"smaller_unsampled,omitempty"` // there may be smaller ones without a sample
-	// The bytes of one object, where the profile counts blocks of 16 bytes that several
+	Within  float64 `json:"objects_within"`              // half of the 95 % confidence interval, as a fraction
+	Smaller bool    `json:"smaller_unsampled,omitempty"` // there may be smaller objects without a sample
+	// The bytes of one object, if the profile counts blocks of 16 bytes that several
 	// such objects without pointers share.
 	Shared int64 `json:"shared_by_bytes,omitempty"`
 
-	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the steps that take it there
+	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the compiler's steps
 	Lifetime string `json:"lifetime"`                   // how long it lives, and who keeps it
-	Measured int    `json:"measured_objects,omitempty"` // that were seen to live so; 0 where the code alone tells it
-	Open     bool   `json:"open"`                       // the lifetime is not proved: it says what decides it, and where
-	Through  string `json:"through,omitempty"`          // the calls of the module that lead here most often
-	Check    string `json:"check,omitempty"`            // which of the eighteen
+	Measured int    `json:"measured_objects,omitempty"` // objects seen to live so; 0 if only the code tells
+	Open     bool   `json:"open"`                       // the lifetime is not proved: it says what decides, and where
+	Through  string `json:"through,omitempty"`          // calls in the module that lead here most often
+	Check    string `json:"check,omitempty"`            // name of the check that the remedy belongs to
 
 	Verdict Verdict  `json:"verdict"`
 	Remedy  string   `json:"remedy"`            // what to do, or where to look
-	Decides string   `json:"decides,omitempty"` // FILE:LINE of the code that decides it; of several, by commas
+	Decides string   `json:"decides,omitempty"` // FILE:LINE of the deciding code; several separated by commas
 	Fix     bool     `json:"fix"`               // a finding at this line can fix it
-	Tried   []Figure `json:"tried,omitempty"`   // what the benchmarks that make it allocate with the fix, and without
+	Tried   []Figure `json:"tried,omitempty"`   // what the benchmarks that make it allocate without the fix and with it
 
 	totals  Totals
-	object  int64   // bytes of each; 0 where the code does not tell
-	seen    float64 // the part whose lifetime was measured
-	inlined bool    // somewhere, Function is: the compiler decides again where it is inlined to
-	roomy   bool    // a map whose size the runtime makes room for, wherever the map is
+	object  int64   // bytes of each; 0 if the code does not tell
+	seen    float64 // the fraction whose lifetime was measured
+	inlined bool    // Function is, somewhere: the compiler decides again there
+	roomy   bool    // a map with so much room that the runtime allocates it even if it does not escape
 	cause   *cause
-	spots   []spot         // where the compiler has the expression, or those of which one is
-	begins  token.Position // the function that a file declares around it
-	generic bool           // that is generic
-	mended  Finding        // that stands for the remedy, where that has a fix of its own
-	others  []Finding      // that are tried in turn where that saves nothing
-	fixed   string         // the key of the finding that has the fix
-	instead string         // what is said where the remedy saves nothing
+	spots   []spot         // where the compiler has the expression, or the candidates
+	begins  token.Position // the declared function around it
+	generic bool           // the function is generic
+	mended  Finding        // the remedy as a finding, if it has its own fix
+	others  []Finding      // tried in turn if that saves nothing
+	fixed   string         // key of the finding with the fix
+	instead string         // what to say if the remedy saves nothing
 }
 
-// average sets the mean size, whether it is that of blocks, and how well the number is known.
+// average sets the mean size, whether blocks are shared, and how well the number is known.
 func (e *Explained) average() {
 	e.Within = e.totals.within()
 	if e.Objects > 0 {
@@ -103,7 +103,7 @@ func (e *Explained) average() {
 	}
 }
 
-// Made says how many objects it makes, and how large they are.
+// Made says how many objects are made, and how large they are.
 func (e *Explained) Made() string {
 	const exact = 0.03
 	number := fmt.Sprintf("%d objects", e.Objects)
@@ -124,7 +124,7 @@ func (e *Explained) Made() string {
 	return text
 }
 
-// Life is how long it lives, and how that is known.
+// Life returns the lifetime, and how it is known.
 func (e *Explained) Life() string {
 	if e.Measured == 0 && !strings.HasPrefix(e.Lifetime, "not known") {
 		return e.Lifetime + " (by the code, not measured)"
@@ -132,22 +132,22 @@ func (e *Explained) Life() string {
 	return e.Lifetime
 }
 
-// A cause is what allocates at a line: the line itself, or one function that it
-// calls outside of the packages.
+// A cause is what allocates at a line: the line itself, or one function outside the
+// packages that it calls.
 type cause struct {
 	at       place
 	function string // around the line, as the profile names it
 	callee   string // the function outside; "" for the line itself
-	leaf     string // the one that allocates, in the call of callee; of the line itself, the runtime's
-	several  bool   // others do as well
+	leaf     string // the function that allocates: below callee, or the runtime's for the line itself
+	several  bool   // several functions do
 	site            // what it allocates
 	chains   map[string]*chain
 }
 
-// A bench is a benchmark by the name of its function.
+// A bench identifies a benchmark by the name of its function.
 type bench struct{ pkg, name string }
 
-// benches are the benchmarks that make it, those that make most first.
+// benches returns the benchmarks that make it, those that make most first.
 func (c *cause) benches() []bench {
 	by := map[bench]int64{} // objects
 	for _, way := range c.chains {
@@ -160,14 +160,14 @@ func (c *cause) benches() []bench {
 	})
 }
 
-// A site is what was charged to code that allocates.
+// A site is what profiles charge to code that allocates.
 type site struct {
 	Totals
-	sizes map[int64]*Totals // by the size of the object, where a profile has it
-	leaf  string            // the runtime's function that makes it, where a measurement tells; else ""
+	sizes map[int64]*Totals // by object size, if a profile has it
+	leaf  string            // the runtime function that makes it, if a measurement tells; else ""
 }
 
-// charge adds what objects of a size take, 0 where that is not known.
+// charge adds objects of one size, 0 if it is unknown.
 func (s *site) charge(t Totals, size int64) {
 	s.add(t)
 	if size != 0 {
@@ -192,23 +192,23 @@ func (s *site) merge(o *site) {
 	}
 }
 
-// misses reports whether objects of several sizes may have smaller ones among them that no sample shows.
+// misses reports whether there may be objects of smaller sizes that no sample shows.
 func (s *site) misses() bool {
-	const sure = 6 // times the rate: of objects so large, two in a thousand have no sample, half as large one in twenty
+	const sure = 6 // times the rate: one in 400 such objects has no sample, at half the size one in 20
 	return len(s.sizes) > 1 && slices.Min(slices.Collect(maps.Keys(s.sizes))) < sure*s.rate
 }
 
-// regrown is what is allocated beyond the first time of what grows there: as
-// many objects of each size as grew beyond the size before.
+// regrown returns what growing objects allocate after the first time: for each size,
+// the objects that outgrew the size before.
 func (s *site) regrown() (t Totals) {
 	if len(s.sizes) == 0 {
-		return s.Totals // no sizes are known
+		return s.Totals // sizes are unknown
 	}
 	all := slices.Sorted(maps.Keys(s.sizes))
 	for i, size := range all[1:] {
 		n := min(s.sizes[size].Objects, s.sizes[all[i]].Objects)
 		t.Objects += n
-		t.Bytes += n * all[i] // which the larger one replaces
+		t.Bytes += n * all[i] // the larger object replaces it
 	}
 	if s.Objects > 0 {
 		t.CPU = int64(float64(s.CPU) * float64(t.Objects) / float64(s.Objects))
@@ -216,15 +216,15 @@ func (s *site) regrown() (t Totals) {
 	return t
 }
 
-// A chain is a way by which a line was reached, from the expression that allocates.
+// A chain is a call path to an allocation, from the expression that allocates.
 type chain struct {
 	origin frame
-	frames []frame // the callers: of other packages up to the line, then of the packages, as long as they are
-	inside int     // how many of the frames come before the line's function is left: 0 where the line itself allocates
-	beyond string  // the first function of other packages that called one of them; "" where the stack ends
-	cut    bool    // there are more
-	made   bool    // memory was allocated: else the line calls what only computes
-	site           // with all the CPU time of what the line calls
+	frames []frame // the callers: of other packages up to the line, then those of the packages
+	inside int     // number of frames below the line's function, origin included: 0 if the line itself allocates
+	beyond string  // the first function of another package that called one of them; "" if the stack ends
+	cut    bool    // frames were left out
+	made   bool    // memory was allocated; otherwise the line calls code that only computes
+	site           // with all CPU time of what the line calls
 	by     map[bench]*site
 }
 
@@ -233,22 +233,22 @@ type frame struct {
 	function string
 }
 
-// A causeKey leaves the function out: copies of a function literal have names of their own.
+// A causeKey omits the function: copies of a function literal have different names.
 type causeKey struct {
 	place
-	literals        int    // function literals that the line is in, as far as the function's name says
-	callee, entered string // entered: the runtime's function, where the profile has it
+	literals        int    // number of function literals around the line, by the function's name
+	callee, entered string // entered: the runtime function, if the profile has it
 }
 
-// chainLimit is how many callers are followed.
+// chainLimit is the number of callers that are followed.
 const chainLimit = 48
 
-// cause charges a sample to what made it. inner are the frames below the line, the
-// leaf first; above is the rest of the stack.
+// cause charges a sample to its cause. inner are the frames below the line, leaf first;
+// above is the rest of the stack.
 func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []profile.Line) {
 	allocator := func(f profile.Line) bool { return allocates(f.Function.Name) }
 	if t == (Totals{}) || t.CPU != 0 && len(inner) == 0 {
-		return // the line computes
+		return // the line only computes
 	}
 	made := t.CPU == 0 || slices.ContainsFunc(inner, allocator)
 	callee, leaf, entered := "", "", ""
@@ -270,7 +270,7 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 		j.causes[key] = c
 	}
 	if cmp.Or(len(function)-len(c.function), strings.Compare(function, c.function)) < 0 {
-		c.function = function // a copy has the name of the function that it was made in before its own
+		c.function = function // the name of a copy begins with the function that holds the copy
 	}
 	size := int64(0)
 	if sizes := s.NumLabel["bytes"]; len(sizes) > 0 {
@@ -297,7 +297,7 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 	}
 }
 
-// chain returns the frames that lead to an allocation, and a name for them.
+// chain returns the call path of an allocation, and a key for it.
 func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
 	out, name := &chain{inside: len(inner), by: map[bench]*site{}}, ""
 	all := slices.Concat(inner, above)
@@ -325,7 +325,7 @@ func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
 	return out, name + out.beyond
 }
 
-// ways returns the chains of a cause that allocate, the heaviest first.
+// ways returns the allocating chains of a cause, heaviest first.
 func (c *cause) ways() (ways []*chain) {
 	for _, name := range slices.Sorted(maps.Keys(c.chains)) {
 		if way := c.chains[name]; way.made {
@@ -338,13 +338,13 @@ func (c *cause) ways() (ways []*chain) {
 	return ways
 }
 
-// compare gives causes an order that is the same in each run.
+// compare orders causes, the same way in each run.
 func (c *cause) compare(d *cause) int {
 	return cmp.Or(strings.Compare(c.at.file, d.at.file), c.at.line-d.at.line, strings.Compare(c.function, d.function),
 		strings.Compare(c.callee, d.callee), strings.Compare(c.leaf, d.leaf))
 }
 
-// account explains what was charged, the heaviest first.
+// account explains what was charged, heaviest first.
 func (j *joiner) account(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *Account {
 	x := newExplainer(c, units, base, findings)
 	x.causes = j.causes
@@ -357,7 +357,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 	for _, one := range slices.SortedFunc(maps.Values(j.causes), (*cause).compare) {
 		computes := one.Objects == 0 && strings.HasPrefix(one.callee, "runtime.")
 		if one.Totals == (Totals{}) || computes || ctx.Err() != nil {
-			continue // it only computes, or nobody asks any more
+			continue // it only computes, or the context has ended
 		}
 		for _, part := range x.explain(one) {
 			part.inlined, part.cause = j.inlined[one.function], one
@@ -379,11 +379,11 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			}
 		}
 	}
-	if j.total.Objects > 0 { // the profiles tell what allocates
+	if j.total.Objects > 0 { // there are profiles of allocations
 		a.Sites = slices.DeleteFunc(a.Sites, func(e Explained) bool { return e.totals.Objects == 0 && e.totals.Bytes == 0 })
 	}
 	a.Explained, a.Open, a.Measured = known.of(all), open.of(all), seen.of(all)
-	const least = 0.0005 // of bytes or objects: a profile has too few samples of less to tell how many there are
+	const least = 0.0005 // of bytes or objects: a profile has too few samples of smaller shares
 	a.Sites = slices.DeleteFunc(a.Sites, func(e Explained) bool { return e.Share.weight() < least })
 	slices.SortStableFunc(a.Sites, func(p, q Explained) int {
 		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File),
@@ -395,8 +395,8 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 	return a
 }
 
-// merged adds a part to the site of the same expression, if there is one: what only CPU
-// profiles have, or objects of other sizes, whose verdict is that of the larger part.
+// merged adds a part to the site of the same expression, and reports whether there is one. A part may
+// come from CPU profiles alone, or have other sizes. The verdict of the larger part stays.
 func (a *Account) merged(p *Explained) bool {
 	for i := range a.Sites {
 		e := &a.Sites[i]
@@ -418,7 +418,7 @@ func (a *Account) merged(p *Explained) bool {
 	return false
 }
 
-// mend takes up a fix of a part, once for each place.
+// mend adds a fix of a part, once for each place.
 func (a *Account) mend(fixed Finding, share Shares) {
 	if fixed.Edits == nil {
 		return

@@ -1,11 +1,10 @@
-// Package advice runs the checks of package advise over the packages of a
-// module and gathers what they find: sorted, counted, and ready to print as
-// JSON or SARIF. It also explains a line by what the compiler says of it, and
-// measures in benchmarks how long what they allocate lives.
+// Package advice runs the checks of package advise on the packages of a module and collects
+// the findings: sorted, counted, and ready to print as JSON or SARIF. It also explains a line
+// by the compiler's diagnostics, and measures in benchmarks how long allocated memory lives.
 //
-// The checks themselves are in package advise; this one knows the go command,
-// files and formats. Packages are checked one after another, from source, with
-// what they import taken from export data; none stays in memory.
+// The checks themselves are in package advise; this package handles the go command, files and
+// formats. Packages are checked from source, several at a time, with their imports taken from
+// export data; none stays in memory.
 //
 // Imports: base, advise, lab, show, heap.
 package advice
@@ -21,35 +20,35 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Config says what to analyze, and what may be run to do so.
+// Config says what to analyze, and what may run to do so.
 type Config struct {
 	Dir      string // where patterns are looked up; empty for the working directory
 	Patterns []string
 	Checks   []*check.Check
-	Profiles []string // pprof files, or URLs of running programs, whose samples are joined to the findings
-	LeftOut  []string // what they lack, and why
+	Profiles []string // pprof files, or URLs of running programs, to join to the findings
+	LeftOut  []string // what the profiles lack, and why
 	Env      []string // for the go command, beyond that of this process
-	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
-	Limit             // of what it starts
+	Cache    string   // directory that caches results until a package changes; empty for none
+	Limit             // of the processes it starts
 	Progress func(string)
 
-	// The benchmarks that Run measures lifetimes with, as of go test; empty where it measures none. Only they judge
-	// fixes; empty for all.
+	// Bench selects, as in go test, the benchmarks with which Run measures lifetimes, and
+	// which alone judge fixes. If empty, Run measures none, and all benchmarks judge.
 	Bench string
 	Try   bool // Run tries the fixes with these benchmarks
-	Prove bool // Verify comes after Run, and tells of what saves nothing
+	Prove bool // Verify follows Run, and reports what saves nothing
 
 	Race      bool   // Verify runs the tests under the race detector
 	Blocks    int    // interleaved repetitions of both sides of a fix
-	BenchTime string // of one repetition, as of go test
+	BenchTime string // of one repetition, as in go test
 
-	overlay overlay    // files that stand for those of the packages
-	life    *lifetimes // of an earlier run on the same packages; nil for new ones
+	overlay overlay    // files that replace those of the packages
+	life    *lifetimes // of an earlier run on the same packages; nil for none
 }
 
 // A Result is what the checks found, and where they looked.
 type Result struct {
-	// by caveat and by share where there is a profile, then by severity, then by place
+	// sorted by caveat and share if there is a profile, then by severity, then by place
 	Findings  []Finding `json:"findings"`
 	Packages  int       `json:"packages"`
 	Files     int       `json:"files"`
@@ -58,10 +57,10 @@ type Result struct {
 	Skipped   []Skipped `json:"skipped,omitempty"` // packages that could not be checked
 	Evidence  *Evidence `json:"evidence,omitempty"`
 
-	// how to get a profile; none where there is one
+	// how to get a profile; empty if there is one
 	Next []Step `json:"next,omitempty"`
 
-	Verification *Verification `json:"verification,omitempty"` // set by whoever calls Verify
+	Verification *Verification `json:"verification,omitempty"` // set by the caller of Verify
 }
 
 // A Skipped is a package that was not checked, and why, on one line.
@@ -72,7 +71,7 @@ type Skipped struct {
 
 // A Finding is one diagnostic.
 type Finding struct {
-	File     string  `json:"file"` // relative to the directory where it is below it
+	File     string  `json:"file"` // relative to the directory if below it
 	Line     int     `json:"line"`
 	Column   int     `json:"column"`
 	EndLine  int     `json:"end_line"`
@@ -80,27 +79,27 @@ type Finding struct {
 	Exercise int     `json:"exercise,omitempty"`
 	Severity string  `json:"severity"`
 	Message  string  `json:"message"`
-	Fix      bool    `json:"fix"` // the check can mend it
+	Fix      bool    `json:"fix"` // the check can fix it
 	Function string  `json:"function,omitempty"`
-	Share    *Shares `json:"share,omitempty"` // of what the profiles measured: the allocations that it is about
+	Share    *Shares `json:"share,omitempty"` // of the profiles: the allocations that it is about
 
-	Caveat check.Caveat `json:"caveat,omitempty"` // what the fix asks for beyond its function
+	Caveat check.Caveat `json:"caveat,omitempty"` // what the fix needs beyond its function
 
 	Spans []span `json:"-"` // the code that the finding accounts for, its own first
-	Grows bool   `json:"-"` // only what is allocated after the first time is saved
+	Grows bool   `json:"-"` // only allocations after the first are saved
 	Pkg   string `json:"-"` // import path
-	Edits fix    `json:"-"` // what mends it; nil for none
+	Edits fix    `json:"-"` // the fix; nil for none
 
 	unsure bool     // only a trial tells whether it saves
-	after  []string // the keys of the findings of the same memory that are tried before; this one, if those save nothing
+	after  []string // keys of findings on the same memory; this one is tried only if those save nothing
 }
 
-// key tells findings with a fix apart.
+// key identifies a finding with a fix.
 func (f *Finding) key() string {
 	return fmt.Sprint(f.Spans[0].File, ":", f.Spans[0].Start, " ", f.Check, " ", f.Message)
 }
 
-// Text is the message with the caveat, if any.
+// Text returns the message with the caveat, if any.
 func (f *Finding) Text() string {
 	text := f.Message
 	if f.Caveat != "" {
@@ -116,19 +115,19 @@ type span struct {
 	Column   int    // of its beginning
 	Start    int    // its first byte
 	End      int    // the one after its last
-	Callee   string // what it calls, without its package and receiver
-	Inner    bool   // it lies in the function that the first one calls
-	Beyond   bool   // only what is called counts, not what the lines themselves allocate
-	Literals int    // in how many function literals it lies; what deeper ones do is not of it
+	Callee   string // what it calls, without package and receiver
+	Inner    bool   // it lies in the function that the first span calls
+	Beyond   bool   // only the callee's allocations count, not those of the lines themselves
+	Literals int    // number of function literals around it; deeper ones are not part of it
 }
 
-// Run loads the packages and runs the checks. Packages that do not compile are
-// skipped; it is an error where no other is left, or one cannot be found. It returns
-// as soon as the context ends; what is done to a package then is finished in vain.
+// Run loads the packages and runs the checks. It skips packages that do not compile,
+// and fails if no other is left or one cannot be found. It returns as soon as the
+// context ends; work in progress is then discarded.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	var r *Result
 	var err error
-	done := make(chan struct{}) // closed when r and err are the caller's
+	done := make(chan struct{}) // closed when r and err belong to the caller
 	go func() {
 		defer close(done)
 		r, err = look(ctx, c)
@@ -168,7 +167,7 @@ func look(ctx context.Context, c Config) (*Result, error) {
 		}
 		for _, f := range u.Findings {
 			f.File = relative(base, f.File)
-			key := fmt.Sprint(f.File, f.Line, f.Column, f.Check) // a file may be of several packages
+			key := fmt.Sprint(f.File, f.Line, f.Column, f.Check) // a file may belong to several packages
 			if !seen[key] {
 				seen[key] = true
 				r.Findings = append(r.Findings, f)
@@ -187,8 +186,7 @@ func look(ctx context.Context, c Config) (*Result, error) {
 	return r, nil
 }
 
-// before orders findings: with a profile, those without a caveat come before all
-// others.
+// before orders findings; with a profile, those without a caveat come first.
 func before(a, b Finding) int {
 	caveat := 0
 	if a.Share != nil && b.Share != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Shares are parts of what the profiles measured, from 0 to 1: of a finding, what it
-// is about.
+// Shares are fractions, from 0 to 1, of what the profiles measured. Those of a finding
+// cover what it is about.
 type Shares struct {
 	Bytes   float64 `json:"alloc_bytes"`
 	Objects float64 `json:"alloc_objects"`
 	CPU     float64 `json:"cpu"`
 }
 
-// String is the shares in percent, without those of a kind of profile that has none of it, or was not taken.
+// String returns the shares in percent, without kinds of profile that have none or were not taken.
 func (s Shares) String() string {
 	var parts []string
 	if s.Bytes > 0 || s.Objects > 0 {
@@ -34,8 +34,8 @@ func (s Shares) String() string {
 	return cmp.Or(strings.Join(parts, ", "), "no sample")
 }
 
-// weight is what findings and lines are sorted by: allocations, and CPU time
-// only where no allocations are known.
+// weight returns the key by which findings and lines are sorted: allocations, or CPU
+// time if no allocations are known.
 func (s *Shares) weight() float64 {
 	if s == nil {
 		return 0
@@ -52,26 +52,26 @@ func (s *Shares) add(o Shares) {
 	s.CPU += o.CPU
 }
 
-// Evidence says how far the profiles explain the code.
+// Evidence says how well the profiles explain the code.
 type Evidence struct {
 	Total   Totals `json:"total"`
 	Outside Shares `json:"outside"` // of samples without a line of the packages
-	Before  Totals `json:"before"`  // what benchmarks do outside the loops that they time, which is not in Total
+	Before  Totals `json:"before"`  // what benchmarks do outside the loops that they time; not part of Total
 
-	Account *Account `json:"account"` // what each allocation is, and what can be done about it
+	Account *Account `json:"account"` // each allocation, and what can be done about it
 
-	Notes []string `json:"notes,omitempty"` // why to doubt it
+	Notes []string `json:"notes,omitempty"` // reasons to doubt it
 }
 
-// Totals are what the profiles hold.
+// Totals sum up samples of the profiles.
 type Totals struct {
 	Bytes   int64 `json:"alloc_bytes"`
 	Objects int64 `json:"alloc_objects"`
 	CPU     int64 `json:"cpu_ns"`
-	GC      int64 `json:"gc_cpu_ns"` // the part of CPU that is the collector's
+	GC      int64 `json:"gc_cpu_ns"` // the part of CPU that the collector uses
 
-	variance float64 // of Objects, which are estimated by samples
-	rate     int64   // the mean number of bytes between two samples; the largest, of several profiles
+	variance float64 // of Objects, an estimate from samples
+	rate     int64   // mean bytes between two samples; of several profiles, the largest
 }
 
 func (t *Totals) add(o Totals) {
@@ -83,8 +83,8 @@ func (t *Totals) add(o Totals) {
 	t.rate = max(t.rate, o.rate)
 }
 
-// sampled notes how far a profile knows the objects of a size: it has each with the probability p of 1-exp(-size/rate),
-// and counts it for 1/p.
+// sampled records how well a profile knows the number of objects of a size: it samples
+// each with probability p = 1-exp(-size/rate), and counts it 1/p times.
 func (t *Totals) sampled(size, rate int64) {
 	if t.Objects <= 0 || size <= 0 || rate <= 0 {
 		return
@@ -93,7 +93,7 @@ func (t *Totals) sampled(size, rate int64) {
 	t.variance, t.rate = float64(t.Objects)*(1-p)/p, rate
 }
 
-// within is the half of the 95 % interval of Objects, as a part of it.
+// within returns half of the 95 % confidence interval of Objects, as a fraction of it.
 func (t *Totals) within() float64 {
 	if t.Objects <= 0 {
 		return 0
@@ -101,13 +101,13 @@ func (t *Totals) within() float64 {
 	return 1.96 * math.Sqrt(t.variance) / float64(t.Objects)
 }
 
-// part is a part of t.
+// part returns the given share of t.
 func (t *Totals) part(share float64) *Totals {
 	of := func(n int64) int64 { return int64(math.Round(share * float64(n))) }
 	return &Totals{of(t.Bytes), of(t.Objects), of(t.CPU), of(t.GC), share * t.variance, t.rate}
 }
 
-// of is the part of total that t is.
+// of returns the shares that t has of total.
 func (t Totals) of(total Totals) Shares {
 	part := func(n, all int64) float64 {
 		if all <= 0 {
@@ -118,15 +118,14 @@ func (t Totals) of(total Totals) Shares {
 	return Shares{Bytes: part(t.Bytes, total.Bytes), Objects: part(t.Objects, total.Objects), CPU: part(t.CPU, total.CPU)}
 }
 
-// place is a line of a file, by its absolute name.
+// A place is a line of a file, which has its absolute name.
 type place struct {
 	file string
 	line int
 }
 
-// beginning is where a function of a package's directory begins. The file is left
-// out: for a function that has nothing but inlined calls, a profile names the file
-// of what it calls.
+// A beginning is where a function begins, in a package's directory. It omits the file: for a
+// function that contains only inlined calls, a profile names the file of the callee.
 type beginning struct {
 	dir, name string
 	line      int
@@ -134,22 +133,22 @@ type beginning struct {
 
 // A joiner charges samples to lines of the packages.
 type joiner struct {
-	files   map[string]string // by name as a profile may have it: the absolute name
+	files   map[string]string // by names that a profile may use: the absolute name
 	lengths map[string]int    // lines of a file
 	causes  map[causeKey]*cause
 	total   Totals
 	outside Totals
 	beyond  int // samples at lines that do not exist
-	within  int // and at lines that do
+	within  int // and at lines that exist
 
-	benchmarks bool   // the profile that is read is of benchmarks
+	benchmarks bool   // the profile being read is of benchmarks
 	before     Totals // what they do outside the loops that they time
 	timings    *timings
 
 	starts  map[beginning]bool
-	inlined map[string]bool  // functions that are, somewhere
-	moved   map[string]place // functions of the profiles that begin elsewhere, and where they did
-	still   map[string]bool  // and those that begin where the profiles say
+	inlined map[string]bool  // functions that are inlined somewhere
+	moved   map[string]place // functions that do not begin where the profiles say, with that place
+	still   map[string]bool  // functions that begin where the profiles say
 	notes   []string
 }
 
@@ -194,7 +193,7 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 	}
 	all := j.total
 	all.add(j.before)
-	if j.before.Bytes > 0 { // which is collected as well
+	if j.before.Bytes > 0 { // the collector works on that memory, too
 		j.total.GC = int64(float64(j.total.GC) * float64(j.total.Bytes) / float64(all.Bytes))
 	}
 	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Before: j.before, Notes: j.notes}
@@ -232,7 +231,7 @@ func (j *joiner) read(ctx context.Context, name string) error {
 	return nil
 }
 
-// totals are the samples of a profile, and what each of them holds.
+// totals yields the samples of a profile with what each of them holds.
 func totals(p *profile.Profile) iter.Seq2[*profile.Sample, Totals] {
 	return func(yield func(*profile.Sample, Totals) bool) {
 		for _, s := range p.Sample {
@@ -257,8 +256,8 @@ func totals(p *profile.Profile) iter.Seq2[*profile.Sample, Totals] {
 	}
 }
 
-// charge gives a sample to the first line of the packages that is in its
-// stack, from the leaf up and through inlined calls, unless a test is below it.
+// charge gives a sample to the first line of the packages in its stack, from the leaf
+// up and through inlined calls, unless a test lies below it.
 func (j *joiner) charge(s *profile.Sample, t Totals) {
 	stack := frames(s)
 	if j.timings.prepares(stack, j.benchmarks) {
@@ -272,7 +271,7 @@ func (j *joiner) charge(s *profile.Sample, t Totals) {
 	for i, f := range stack {
 		file, ok := j.own(f)
 		if strings.HasSuffix(f.Function.Filename, "_test.go") {
-			break // of a test that is called back: its own memory
+			break // a test that is called back: its own memory
 		}
 		if !ok {
 			continue
@@ -288,14 +287,14 @@ func (j *joiner) charge(s *profile.Sample, t Totals) {
 	j.outside.add(t)
 }
 
-// own returns the absolute name of a line's file where it is of the packages, and
-// no test.
+// own returns the absolute name of a line's file, and whether that file belongs to the
+// packages and is no test.
 func (j *joiner) own(l profile.Line) (string, bool) {
 	file, ok := j.files[filepath.ToSlash(l.Function.Filename)]
 	return file, ok && !strings.HasSuffix(l.Function.Filename, "_test.go")
 }
 
-// frames are the lines of a stack, the leaf first.
+// frames returns the lines of a stack, leaf first.
 func frames(s *profile.Sample) (out []profile.Line) {
 	for _, loc := range s.Location {
 		for _, line := range loc.Line {

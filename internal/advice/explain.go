@@ -17,7 +17,7 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// An explainer finds the code that allocated, and what becomes of it.
+// An explainer finds the code that allocated, and what becomes of the memory.
 type explainer struct {
 	Config
 	base     string
@@ -25,7 +25,7 @@ type explainer struct {
 	findings map[place][]*Finding
 	src      texts
 	measured sightings
-	apart    []string // files that are compiled under other names
+	apart    []string // files to compile under other names
 	causes   map[causeKey]*cause
 }
 
@@ -58,7 +58,7 @@ func (x *explainer) pkg(f frame) *life.Package {
 	return nil
 }
 
-// sitesAt returns the sites at a place, whose file may be named as in another build.
+// sitesAt returns the sites at a place, whose file may have a name from another build.
 func sitesAt(p *life.Package, at place) []*life.Site {
 	if sites := p.At(at.file, at.line); len(sites) > 0 {
 		return sites
@@ -71,14 +71,13 @@ func sitesAt(p *life.Package, at place) []*life.Site {
 	return nil
 }
 
-// below is a file with the directory that it lies in.
+// below returns a file's name with that of its directory.
 func below(name string) string {
 	name = filepath.ToSlash(name)
 	return path.Join(path.Base(path.Dir(name)), path.Base(name))
 }
 
-// explain splits a cause by the expressions that made it, and gives each its
-// verdict.
+// explain splits a cause into the expressions that made it, and gives each its verdict.
 func (x *explainer) explain(c *cause) []*Explained {
 	p := x.pkg(frame{place: c.at, function: c.function})
 	if c.callee != "" || p == nil {
@@ -123,8 +122,8 @@ func (x *explainer) explain(c *cause) []*Explained {
 	return out
 }
 
-// oneOf describes and judges what one or more of several expressions made: those whose objects
-// have the size. Where their verdicts differ, the account has none.
+// oneOf describes and judges what one or several expressions made: those that fit the
+// size of the objects. If their verdicts differ, the account has none.
 func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site) *Explained {
 	if len(made) == 0 {
 		return x.part(c, p, nil, t)
@@ -151,7 +150,7 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 	case !known:
 		out.Verdict, out.Open = Unknown, true
 		out.Remedy = "cannot tell which expression of the line allocated"
-	case out.Verdict == Candidate: // which of them would help is not known
+	case out.Verdict == Candidate: // cannot tell which of them would help
 		out.Verdict, out.Remedy = Look, unproven
 	default:
 		out.Remedy = "one of: " + strings.Join(remedies, "; or ")
@@ -159,16 +158,16 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 	return out
 }
 
-// byRuntime are the functions of the runtime, by how their names begin, that profiles show
-// below a line, and what of the line calls them.
+// byRuntime maps prefixes of the runtime functions that profiles show below a line to
+// the kind of site that calls them.
 var byRuntime = map[string]life.Kind{
 	"convT": life.Box, "growslice": life.Append, "makeslice": life.Make, "concatstring": life.Concat,
 	"slicebytetostring": life.Convert, "stringtoslice": life.Convert, "makemap": life.Map, "mapassign": life.MapGrow,
 	"newproc": life.Go, "deferproc": life.Defer, "makechan": life.Channel,
 }
 
-// byKind returns the sites whose kind calls a function of the runtime, "" for one that is
-// not known.
+// byKind returns the sites whose kind calls a runtime function; none if the function is
+// unknown and leaf "".
 func byKind(sites []*life.Site, leaf string) []*life.Site {
 	name, _ := strings.CutPrefix(leaf, "runtime.")
 	return matching(sites, func(s *life.Site) bool {
@@ -185,12 +184,12 @@ func byKind(sites []*life.Site, leaf string) []*life.Site {
 	})
 }
 
-// movesSlice begins the names of the runtime's functions that move to the heap what append began on
-// the stack: not where it is appended to.
+// movesSlice begins the names of the runtime functions that move a slice, begun on the
+// stack by append, to the heap. This happens elsewhere than at the append.
 const movesSlice = "runtime.moveSlice"
 
-// choose returns the sites of a line that may allocate objects of a size: one, where
-// the size tells.
+// choose returns the sites of a line that may allocate objects of a size: a single one
+// if the size tells.
 func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
 	if strings.HasPrefix(leaf, movesSlice) {
 		return nil
@@ -203,8 +202,8 @@ func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
 	}
 	own := matching(candidates, func(s *life.Site) bool { return s.Kind != life.Call && s.Kind != life.Defer })
 	of := matching(own, fit)
-	if len(of) == 0 { // or sizes of variables that share a closure's cell, or headers
-		of = prefer(own, func(s *life.Site) bool { // which the allocator may put into one block with others
+	if len(of) == 0 { // or sizes of variables that share a closure's cell, or with headers
+		of = prefer(own, func(s *life.Site) bool { // the allocator may put it into one block with others
 			want := fixedSize(s)
 			return want > 0 && size >= want && float64(size) <= 1.25*float64(want)+16
 		})
@@ -212,7 +211,7 @@ func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
 	if of = prefer(of, begins); len(of) == 1 {
 		return of
 	}
-	lasting := matching(of, func(s *life.Site) bool { // the compiler leaves on the stack what dies and has a fixed size
+	lasting := matching(of, func(s *life.Site) bool { // the compiler keeps on the stack what dies and has a fixed size
 		return fixedSize(s) == 0 || s.Value == nil || !p.Fate(s.Value).Dies() || p.Fate(s.Value).Started
 	})
 	if len(lasting) > 0 {
@@ -221,7 +220,7 @@ func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
 	return prefer(of, func(s *life.Site) bool { return s.Kind != life.Variadic })
 }
 
-// prefer returns the sites of which something is true, or all of them where it is of none.
+// prefer returns the sites for which is holds, or all of them if it holds for none.
 func prefer(sites []*life.Site, is func(*life.Site) bool) []*life.Site {
 	if some := matching(sites, is); len(some) > 0 {
 		return some
@@ -238,15 +237,15 @@ func matching(sites []*life.Site, is func(*life.Site) bool) (out []*life.Site) {
 	return out
 }
 
-// fits reports whether a site may make objects of a size, 0 where that is not known.
+// fits reports whether a site may make objects of a size, 0 if that is unknown.
 func fits(s *life.Site, size int64) bool {
 	const header, large = 8, 512 // of large objects with pointers
-	const goroutine = 384        // what the runtime keeps of one, at least
+	const goroutine = 384        // bytes that the runtime keeps for one, at least
 	want := fixedSize(s)
 	switch {
 	case size == 0:
 		return true
-	case s.Kind == life.Closure: // which holds variables that do not change by value
+	case s.Kind == life.Closure: // it holds unchanging variables by value
 		return size >= class(want) && size <= class(8+32*int64(s.Captures()))
 	case want > 0:
 		tiny := want < tinyBlock && size == tinyBlock && !check.HasPointers(s.Type)
@@ -266,8 +265,8 @@ func fits(s *life.Site, size int64) bool {
 	return true
 }
 
-// class is the size of the block that the allocator takes for n bytes: whole pages for
-// large ones.
+// class returns the size of the block that the allocator uses for n bytes: whole pages
+// for large blocks.
 func class(n int64) int64 {
 	const large, page = 32 << 10, 8 << 10
 	if n > large {
@@ -279,8 +278,7 @@ func class(n int64) int64 {
 // tinyBlock is the size of the runtime's blocks for several objects without pointers.
 const tinyBlock = 16
 
-// fixedSize is the size of the object that a site makes, 0 where the code does
-// not tell it.
+// fixedSize returns the size of the object that a site makes, or 0 if the code does not tell.
 func fixedSize(s *life.Site) int64 {
 	switch s.Kind {
 	case life.Literal, life.New, life.Variable, life.Box, life.Variadic:
@@ -351,7 +349,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	return e
 }
 
-// unmatched says of what no expression of the line makes what is left to make it.
+// unmatched says what may have made memory that no expression of the line makes.
 func (k *subject) unmatched() {
 	k.e.Kind, k.e.Verdict, k.e.Remedy = "unknown", Unknown, "no expression of the line allocates"
 	if strings.HasPrefix(k.t.leaf, movesSlice) || k.p != nil && returnsSlice(k.p, k.c.at) {
@@ -372,8 +370,8 @@ func (k *subject) unmatched() {
 	}
 }
 
-// returnsSlice reports whether a slice is returned in a line. Go 1.26 moves it to the heap there if
-// append began it on the stack; a profile without the runtime's frames names only the line.
+// returnsSlice reports whether a line returns a slice. If append began the slice on the stack, Go
+// 1.26 moves it to the heap there; a profile without the runtime's frames names only the line.
 func returnsSlice(p *life.Package, at place) bool {
 	for _, fn := range p.Funcs {
 		for _, b := range fn.Blocks {
@@ -394,14 +392,14 @@ func returnsSlice(p *life.Package, at place) bool {
 	return false
 }
 
-// known takes the lifetime that was measured for the one that the code tells, if it was.
-// Where the code has paths on which somebody keeps the memory, no remedy is proven.
+// known replaces the lifetime from the code by the measured one, if there is one. If
+// the code has paths on which somebody keeps the memory, no remedy is proven.
 func (k *subject) known(l lifetime, objects int, ok bool) {
 	if !ok {
 		return
 	}
 	if l.kind == died && k.life.kind == kept && k.life.holder.Kind >= life.Chan && k.life.holder.Kind <= life.Goroutine {
-		return // the call waits while the heap is read, and others do not
+		return // the call waits while the heap is read, other goroutines do not
 	}
 	if l.kind == died && !k.outside() {
 		k.elsewhere = k.life.kind != died
@@ -410,7 +408,7 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 	k.life, k.e.Measured, k.e.seen = l, objects, 1-l.unmeasured
 }
 
-// spelled is an expression on one line, shortened.
+// spelled returns an expression on one line, shortened.
 func spelled(p *life.Package, n ast.Node) string {
 	if n == nil {
 		return ""

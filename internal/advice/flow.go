@@ -17,20 +17,20 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// inlinable is the code of facts about functions that may be inlined.
+// inlinable is the code of the compiler's facts about functions that can be inlined.
 const inlinable = "canInlineFunction"
 
-// escaping reports whether a fact is about what goes to the heap.
+// escaping reports whether a fact says that something goes to the heap.
 func escaping(f *Fact) bool { return strings.HasPrefix(f.Code, "escape") }
 
-// escapes are what the compiler says of spots, whose files go by their names and directories.
+// escapes are the compiler's facts by spot; the file of a spot is its name and its directory's.
 type escapes map[spot][]*Fact
 
-// spotOf is a position as escapes have it.
+// spotOf returns a position as a key of escapes.
 func spotOf(at token.Position) spot { return spot{place{below(at.Filename), at.Line}, at.Column} }
 
-// escapes compiles packages by a command of go, with files that stand for others. Lang are flags of the compiler, args
-// those of the command with the packages; back says where the code has what is elsewhere in what is compiled.
+// escapes compiles packages with a go command and an overlay. lang holds compiler flags, args those
+// of the command and the packages. back returns the original column of a spot in the compiled text.
 func (x *explainer) escapes(ctx context.Context, files overlay, back func(spot) int, lang, verb string,
 	args ...string) (escapes, error) {
 	dir, err := compiled(ctx, x.Dir, lang, files.apart(x.apart), verb, args...)
@@ -57,9 +57,9 @@ func (x *explainer) escapes(ctx context.Context, files overlay, back func(spot) 
 	return said, err
 }
 
-// built is what the compiler says of packages that hold sites. It writes what it says of a file under the last part of
-// its name alone, and so loses one of two files that are called alike, of the package and of what is inlined: files of
-// sites of which it says nothing are compiled again under other names.
+// built returns the compiler's facts about packages with sites. The compiler names its output by the
+// last part of a file's name alone, so of two files with the same name, in the package and among
+// inlined code, one is lost. built compiles files of sites without facts again under other names.
 func (x *explainer) built(ctx context.Context, sites []Explained, pkgs []string) (escapes, error) {
 	said, err := x.escapes(ctx, nil, nil, "", "build", pkgs...)
 	if err != nil {
@@ -86,10 +86,10 @@ func (x *explainer) built(ctx context.Context, sites []Explained, pkgs []string)
 	return said, nil
 }
 
-// flows gives the sites the steps that take them to the heap, as the compiler has it: it compiles the packages of the
-// heaviest ones again. What does not build stays without, and that of which the compiler says different things: of
-// several expressions that are spelled alike, or of several functions that the code is inlined into and that make much
-// of it. The compiler names one way to the heap of each; without it, it names the next.
+// flows adds the steps that take sites to the heap, as the compiler has them: it compiles the packages of the
+// heaviest sites again. A site gets none if its package does not build, or if the compiler says different things: of
+// several expressions that are spelled alike, or of several functions that inline the code and make much of the
+// memory. The compiler names one way of each to the heap; without that way, it names the next.
 func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 	const most, proofs, long = 100, 40, 30 * time.Second // sites; compilations, and how long they take
 	sites = sites[:min(most, len(sites))]
@@ -151,7 +151,7 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 	return x.ended(ctx, within.Err(), "each way was proven")
 }
 
-// sized adds to the ways of what a site makes that its size takes it to the heap, wherever it is inlined to.
+// sized adds to the ways of a site that the size of its objects takes them to the heap, wherever they are inlined.
 func (x *explainer) sized(e *Explained, all []way, into string) []way {
 	by := func(size string) way { return way{e.What + " " + size, place{absolute(x.base, e.File), e.Line}} }
 	switch {
@@ -165,8 +165,8 @@ func (x *explainer) sized(e *Explained, all []way, into string) []way {
 	return all
 }
 
-// intoBenchmark names a benchmark that a part of the memory is made in, as its function is inlined there: tests are not
-// compiled again. "" where there is none.
+// intoBenchmark returns the benchmark that makes a part of the memory because the
+// function is inlined there; tests are not compiled again. It returns "" for none.
 func (e *Explained) intoBenchmark() (name string) {
 	if !e.inlined {
 		return ""
@@ -187,11 +187,11 @@ func (e *Explained) intoBenchmark() (name string) {
 	return name
 }
 
-// instance reports whether a site is of a generic function of which the compiler has nothing to say, as the package has
-// no instance of it.
+// instance reports whether a site is in a generic function without facts, because the
+// package has no instance of it.
 func (e *Explained) instance(said escapes) bool { return e.generic && len(e.about(said)) == 0 }
 
-// tested is what the compiler says of instances that only tests have.
+// tested returns the compiler's facts about instances that only tests have.
 func (x *explainer) tested(ctx context.Context, sites []Explained, said escapes) escapes {
 	args := []string{"-c", "-vet=off"}
 	for _, e := range sites {
@@ -203,25 +203,25 @@ func (x *explainer) tested(ctx context.Context, sites []Explained, said escapes)
 	if len(args) == 2 {
 		return nil
 	}
-	tested, _ := x.escapes(ctx, nil, nil, "", "test", args...) // without it, nothing is said
+	tested, _ := x.escapes(ctx, nil, nil, "", "test", args...) // on failure, nothing is said
 	return tested
 }
 
-// unsized ends what the compiler says of memory whose size is not a constant. It says so of large elements only, though
-// it keeps no more than 32 bytes of any on the stack.
+// unsized ends the compiler's text for memory whose size is not constant. The text only
+// appears for large elements, but no more than 32 bytes of any such memory stay on the stack.
 const (
 	unsized = "(non-constant size)"
 	asked   = "(the room asked for)" // of a map
 )
 
-// unsized reports whether most of what a site makes would be on the heap for its size alone.
+// unsized reports whether most objects of a site would be on the heap for their size alone.
 func (e *Explained) unsized() bool {
 	const most = 32
 	late := []string{life.Make.String(), life.Convert.String(), life.Concat.String()}
 	return e.object == 0 && e.Size > most && slices.Contains(late, e.Kind)
 }
 
-// locate notes where the compiler has an expression, if it says why what that makes is on the heap.
+// locate records where the compiler has an expression, if the compiler explains what the expression makes.
 func (e *Explained) locate(p *life.Package, s *life.Site) {
 	at, fn := p.Fset.Position(p.Spot(s)), s.Func
 	for fn.Parent() != nil {
@@ -237,7 +237,7 @@ func (e *Explained) locate(p *life.Package, s *life.Site) {
 	}
 }
 
-// copied are the files that the code of a site may be compiled in: its own, and those of its callers.
+// copied returns the files that may compile the code of a site: its own, and those of callers.
 func (x *explainer) copied(e *Explained) []string {
 	files := []string{absolute(x.base, e.File)}
 	if e.inlined {
@@ -250,10 +250,11 @@ func (x *explainer) copied(e *Explained) []string {
 	return files
 }
 
-// about are the facts of what a site makes. What is made to be boxed, or passed in a list, may be where that is.
+// about returns the facts about what a site makes. What is made to be boxed, or passed
+// in a list, may share its spot.
 func (e *Explained) about(said escapes) (all []*Fact) {
 	boxing, listing := e.Kind == life.Box.String(), e.Kind == life.Variadic.String()
-	closure := e.Kind == life.Closure.String() // of a loop, beside a variable that the compiler names #state1
+	closure := e.Kind == life.Closure.String() // of a loop: a variable #state1 has the same spot
 	boxed := func(f *Fact) bool {
 		text, _ := f.decides()
 		return strings.HasSuffix(text, "(interface-converted)")
@@ -273,9 +274,9 @@ func (e *Explained) about(said escapes) (all []*Fact) {
 	return all
 }
 
-// way is the one of a site to the heap, the zero way where the compiler says several; the heaviest of its
-// copies, where these are most of it; and the weight of what the compiler says of it. Of what is inlined into
-// tests alone, which are not compiled, it is that of the function itself.
+// way returns the only way of a site to the heap, the zero way if the compiler names several; the heaviest
+// ways of inlined copies, if these are most of it; and the weight of all that the compiler says. If only
+// tests, which are not compiled, inline the code, the way is that of the function itself.
 func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all int64) {
 	weights, about := map[way]int64{}, e.about(said)
 	inlined := e.inlined && slices.ContainsFunc(e.cause.ways(), func(w *chain) bool { return len(w.frames) > 0 })
@@ -308,8 +309,8 @@ func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all i
 	return it, copies[:min(few, len(copies))], all
 }
 
-// flow says of a site by which ways it comes to the heap, and which places decide where these are others. Without a
-// proof that it stays on the stack without them, there may be others, and none decides.
+// flow records the ways by which a site reaches the heap, and the deciding places if they are elsewhere. Unless it is
+// proven that the site stays on the stack without these ways, there may be others, and no place decides.
 func (x *explainer) flow(e *Explained, ways []way, proven bool) {
 	own := absolute(x.base, e.File)
 	var texts, places []string
@@ -331,13 +332,13 @@ func (x *explainer) flow(e *Explained, ways []way, proven bool) {
 	case len(ways) > 1:
 		e.Flow += "; each by itself"
 	}
-	if proven && (e.Verdict == Look || e.Fix && x.Try) { // which may save nothing
+	if proven && (e.Verdict == Look || e.Fix && x.Try) { // a fix may save nothing
 		e.Decides = strings.Join(slices.Compact(places), ", ")
 	}
 }
 
-// leaked is the step that decides a flow: where that hands the value to a function of the package, the
-// one by which it leaves the parameter there, if it is the only one.
+// leaked returns the step that decides a flow. If that step passes the value to a function of the
+// packages, it is the step by which the value leaves the parameter there, if there is only one.
 func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 	const most = 4 // functions
 	for range most {
@@ -347,7 +348,7 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 			break
 		}
 		how := strings.LastIndex(text, " (")
-		hidden := strings.TrimLeft(text, ".~") != text || strings.Contains(text, "#yield") // which the line does not have
+		hidden := strings.TrimLeft(text, ".~") != text || strings.Contains(text, "#yield") // the line does not show it
 		if (hidden || f.at(step, anywhere) != at) && how > 0 {
 			text = strings.TrimSpace(x.src.line(at.file, at.line)) + text[how:]
 		}
@@ -372,7 +373,7 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 	return it
 }
 
-// called is the function of the package that is called by its name there; nil for none.
+// called returns the function of the same package that is called by name at a spot, or nil.
 func (x *explainer) called(at spot) *ssa.Function {
 	for _, call := range x.calls(at.place) {
 		of, p := call.Common().StaticCallee(), call.Parent()
@@ -383,7 +384,7 @@ func (x *explainer) called(at spot) *ssa.Function {
 	return nil
 }
 
-// calls are those of a line, without builtins.
+// calls returns the calls of a line, without builtins.
 func (x *explainer) calls(at place) (calls []ssa.CallInstruction) {
 	p := x.pkg(frame{place: at})
 	if p == nil {
@@ -398,7 +399,7 @@ func (x *explainer) calls(at place) (calls []ssa.CallInstruction) {
 	return calls
 }
 
-// through is how much is made on the ways to what allocates that pass a line, or on all of them for no line.
+// through returns the bytes made on the ways that pass a line, or on all ways if the line is 0.
 func (c *cause) through(at place) (bytes int64) {
 	for _, w := range c.ways() {
 		if at.line == 0 || slices.ContainsFunc(w.frames, func(f frame) bool {

@@ -16,8 +16,8 @@ import (
 	"github.com/isobar-go/isobar/internal/heap"
 )
 
-// A trail is where an object was made, from the line of the packages up to the function
-// whose call was sampled: the lines of these packages, and what the first one calls.
+// A trail is where an object was made: the lines of the packages from the allocating
+// one up to the function whose call was sampled, and what the first line calls.
 type trail string
 
 func trailOf(callee string, frames []frame) trail {
@@ -30,12 +30,12 @@ func trailOf(callee string, frames []frame) trail {
 
 // A tally sums up what became of the objects of one trail and size.
 type tally struct {
-	made, live int            // by sampled calls, as these returned
-	by         map[heldBy]int // who has the live ones
-	calls      int            // that these are
+	made, live int            // objects of sampled calls, and those live when the calls returned
+	by         map[heldBy]int // who holds the live ones
+	calls      int            // number of sampled calls
 }
 
-// add adds another tally, each of its objects as often as its weight.
+// add adds another tally, with each of its objects counted weight times.
 func (t *tally) add(o *tally, weight int) {
 	t.made, t.live = t.made+weight*o.made, t.live+weight*o.live
 	t.calls = max(t.calls, o.calls)
@@ -47,18 +47,18 @@ func (t *tally) add(o *tally, weight int) {
 // heldBy is who holds an object.
 type heldBy struct {
 	rank  int
-	name  string // of a field, variable or goroutine; "" where it is not known
-	field bool   // it is a field's
+	name  string // of a field, variable or goroutine; "" if unknown
+	field bool   // the name is a field's
 }
 
-// sightings are all that was seen.
+// sightings are everything that was seen.
 type sightings map[trail]map[made]*tally
 
-// made tells objects of one trail apart.
+// A made key distinguishes objects of one trail.
 type made struct {
 	by   bench
 	size int64
-	leaf string // the runtime's function that made it; "" for a callee outside
+	leaf string // the runtime function that made it; "" for a callee outside
 }
 
 func (k made) compare(o made) int {
@@ -77,9 +77,9 @@ func (m sightings) of(k kindOf) *tally {
 	return t
 }
 
-// sum is the tally of the objects of one size that a benchmark and a function of the runtime made, in
-// bytes; where none is of this size, of all others, if these end alike. It is nil where nothing was seen. counted has
-// how many objects each of these is.
+// sum returns the tally, in bytes, of the objects of one size that a benchmark and a runtime function
+// made. If none of this size was seen, it sums up all other sizes, provided that these end alike. It
+// is nil if nothing was seen. sum adds the number of objects of each tally to counted.
 func (m sightings) sum(at trail, of made, counted map[*tally]int) *tally {
 	for _, any := range []bool{false, true} {
 		bytes := &tally{by: map[heldBy]int{}}
@@ -96,8 +96,8 @@ func (m sightings) sum(at trail, of made, counted map[*tally]int) *tally {
 	return nil
 }
 
-// leaves says which functions of the runtime made the objects of a size at a line, with the part
-// of each; where none of the size was seen, the one that made all others.
+// leaves returns the runtime functions that made the objects of a size at a line, with the
+// fraction of each. If none of the size was seen, it returns the one that made all others.
 func (m sightings) leaves(at place, size int64) map[string]float64 {
 	parts, others, all := map[string]float64{}, map[string]float64{}, 0
 	for k, t := range m[trailOf("", []frame{{place: at}})] {
@@ -118,26 +118,26 @@ func (m sightings) leaves(at place, size int64) map[string]float64 {
 	return parts
 }
 
-// trail are the frames of a way in the packages, from the one that allocates or calls
-// what does.
+// trail returns the frames of a way in the packages, from the one that allocates or
+// calls the allocating function.
 func (c *chain) trail() []frame {
 	return append([]frame{c.origin}, c.frames...)[c.inside:]
 }
 
-// kindOf tells the objects of one look apart.
+// A kindOf distinguishes the objects of one look.
 type kindOf struct {
 	trail trail
 	made
 }
 
-// A call is one that was sampled: of which function, and the how manyth sample of it.
+// A call is a sampled call: its function, and which sample of the function it is.
 type call struct{ probe, number int }
 
 // sampled matches the functions below which sampled calls run.
 var sampled = regexp.MustCompile(hookPackage + `\.Sample(\d)$`)
 
-// look takes up the objects of the heap as a call returns. It reports whether benchmarks prepare themselves by the
-// call: then it does not count.
+// look records the objects of the heap as a call returns. It reports whether the call
+// only prepares benchmarks; such a call does not count.
 func (s *watching) look(ctx context.Context, now call, objects []heap.Object) (prepares bool, err error) {
 	counts := map[kindOf]*tally{}
 	for i := range objects {
@@ -176,8 +176,8 @@ func (s *watching) look(ctx context.Context, now call, objects []heap.Object) (p
 	return prepares && len(counts) == 0, nil
 }
 
-// sampledBy tells which sampled call a stack is of, its trail there, and the function of
-// the runtime that allocated.
+// sampledBy returns the sampled call that a stack belongs to, the trail there, and the
+// runtime function that allocated.
 func (m *measurer) sampledBy(stack []profile.Line) (of call, k kindOf, ok bool) {
 	end := slices.IndexFunc(stack, func(f profile.Line) bool {
 		found := sampled.FindStringSubmatch(f.Function.Name)
@@ -211,7 +211,7 @@ func (m *measurer) sampledBy(stack []profile.Line) (of call, k kindOf, ok bool) 
 		return of, k, false
 	}
 	switch {
-	case callee == "": // from Go 1.27, stacks leave out what the compiler calls in its place
+	case callee == "": // from Go 1.27, stacks omit what the compiler calls instead
 		k.leaf = "runtime.newobject"
 	case allocates(callee):
 		k.leaf, callee = callee, ""
@@ -220,8 +220,8 @@ func (m *measurer) sampledBy(stack []profile.Line) (of call, k kindOf, ok bool) 
 	return of, k, true
 }
 
-// wrapping returns the probe whose body a frame is of, which is called from what is
-// around it in the frame f; -1 for none.
+// wrapping returns the probe whose body is in frame body, called by the code around it
+// in frame f; -1 for none.
 func (m *measurer) wrapping(f, body profile.Line) int {
 	file, own := m.j.own(f)
 	if !own {
@@ -232,16 +232,16 @@ func (m *measurer) wrapping(f, body profile.Line) int {
 	})
 }
 
-// wraps reports whether frame f is what hooks lay around the body that it calls.
+// wraps reports whether frame f is the code that the hooks added around the body that it calls.
 func (m *measurer) wraps(f, body profile.Line) bool {
 	rest, ok := strings.CutPrefix(body.Function.Name, f.Function.Name+".")
 	return ok && inLiteral.MatchString(rest) && m.wrapping(f, body) >= 0
 }
 
-// holderOf says who holds an object: the last field on the way to it, or the variable.
+// holderOf returns who holds an object: the last field on the way to it, or the variable.
 func holderOf(o *heap.Object) heldBy {
 	h := heldBy{rank: rankRoot(o.Root)}
-	label, beyond := "", false // what a function value captures, or what is not known, lies between
+	label, beyond := "", false // beyond: a function value or an unknown object lies between
 	for _, step := range o.Way {
 		if strings.HasPrefix(step.Type, "sync.Pool") || strings.HasPrefix(step.Type, "sync.poolLocal") {
 			h.name, h.field = "a sync.Pool", true
@@ -271,7 +271,7 @@ func holderOf(o *heap.Object) heldBy {
 	return h
 }
 
-// fieldOf is Type.field, where a way through a value of a type begins with a field.
+// fieldOf returns Type.field if the way through a value of a type begins with a field, else "".
 func fieldOf(typ, label string) string {
 	name := strings.TrimPrefix(typ, "[]")
 	if !strings.HasPrefix(strings.TrimPrefix(label, "[]"), ".") || strings.HasPrefix(name, "struct {") {
@@ -282,9 +282,9 @@ func fieldOf(typ, label string) string {
 	return strings.TrimSuffix(name+strings.TrimPrefix(label, "[]"), "[]")
 }
 
-// lifetime is how long what a cause makes of some sizes was seen to live, and of how many objects it is
-// known; ok is false where nothing of the sizes that are most of it was seen. What was seen counts as much as the
-// profile has of it: of that way, benchmark and size. Its shares are said where they are known to ten percent.
+// lifetime returns how long objects of some sizes that a cause makes were seen to live, and of how
+// many objects that is known; ok is false if less than half was seen. What was seen is weighted by
+// the profile: by way, benchmark and size. Shares are only reported if known to ten percent.
 func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool) {
 	var ends spread
 	total, known, variance, counted := 0.0, 0.0, 0.0, map[*tally]int{}
@@ -314,8 +314,8 @@ func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool
 	return l, objects, true
 }
 
-// parts are what benchmarks made on a way, of some sizes, with the weight of each; those of no benchmark are
-// one.
+// parts returns the weight of what each benchmark made on a way, by size, for some
+// sizes; without a benchmark it returns one part.
 func (c *chain) parts(t *site) map[made]float64 {
 	parts := map[made]float64{}
 	for by, s := range c.by {
@@ -331,8 +331,8 @@ func (c *chain) parts(t *site) map[made]float64 {
 	return parts
 }
 
-// along adds what was seen of a part of one way, with its weight; nothing, where what becomes of it
-// was not seen. It returns the variance of what was, if any.
+// along adds to ends how a part of one way was seen to end, with its weight; nothing if
+// that was not seen. It returns the variance of what it added.
 func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight float64,
 	counted map[*tally]int) (variance float64, ok bool) {
 	frames, first := way.trail(), map[*tally]int{}
@@ -351,7 +351,7 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 		}
 		p, n := float64(now.live)/float64(now.made), float64(now.calls)
 		alive := min(left, p)
-		p = (n*p + 1) / (n + 2) // few calls that are alike do not tell that all are
+		p = (n*p + 1) / (n + 2) // a few equal calls do not prove that all are equal
 		variance += weight * weight * p * (1 - p) / max(1, n)
 		if alive < left {
 			before.add(lifetime{kind: died, in: shortName(f.function), through: through, late: late}, weight*(left-alive))
@@ -381,7 +381,7 @@ func (h heldBy) compare(o heldBy) int {
 	return cmp.Or(cmp.Compare(h.rank, o.rank), strings.Compare(h.name, o.name))
 }
 
-// field is the field that has most of the live ones, of what is not the hooks' own.
+// field returns the name of the holder that has most of the live objects.
 func (t *tally) field() (name string) {
 	most := 0
 	for _, h := range slices.SortedFunc(maps.Keys(t.by), heldBy.compare) {
@@ -392,7 +392,7 @@ func (t *tally) field() (name string) {
 	return name
 }
 
-// heldBy is the lifetime of what h holds as the function of a frame returns.
+// lifetime returns the lifetime of what h holds when the function of a frame returns.
 func (h heldBy) lifetime(f frame) lifetime {
 	in := shortName(f.function)
 	l := lifetime{kind: kept, in: in}
@@ -401,7 +401,7 @@ func (h heldBy) lifetime(f frame) lifetime {
 	case h.rank == byResult:
 		l.kind, l.through = escaped, h.name
 	case h.field && strings.HasPrefix(h.name, "a sync.Pool"):
-		l.holder.Kind = life.Callee // its name is all that is said of it
+		l.holder.Kind = life.Callee // the name says it all
 	case h.field:
 	case h.rank == byGlobal:
 		l.holder.Kind = life.Global
@@ -417,10 +417,10 @@ func (h heldBy) lifetime(f frame) lifetime {
 	return l
 }
 
-// A spread is several lifetimes, each with its part of the weight.
+// A spread is several lifetimes, each with its share of the weight.
 type spread []lifetime
 
-// add adds a part; lifetimes that read alike are one.
+// add adds a part; it merges lifetimes with the same text.
 func (s *spread) add(l lifetime, part float64) {
 	l.part = 0
 	for i := range *s {
@@ -434,7 +434,7 @@ func (s *spread) add(l lifetime, part float64) {
 	*s = append(*s, l)
 }
 
-// lifetime is the one of most of the weight, with the others that matter.
+// lifetime returns the lifetime with most weight, together with the others that matter.
 func (s spread) lifetime(total float64) lifetime {
 	class, all := map[string]float64{}, 0.0
 	for i := range s {
