@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	_ "embed" // what ends benchmarks
+	_ "embed" // for endsSource
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,11 +24,11 @@ type testPackage struct {
 	Deps                      []string
 	TestImports, XTestImports []string
 
-	benches []string // that its tests declare
+	benches []string // declared by its tests
 }
 
-// imports reports whether the tests of p may run code of pkg: it is p, or
-// something that p or its tests import.
+// imports reports whether the tests of p may run code of pkg: pkg is p, or is imported
+// by p or its tests.
 func (p *testPackage) imports(pkg string) bool {
 	return p.ImportPath == pkg || slices.Contains(p.Deps, pkg) || slices.Contains(p.TestImports, pkg) ||
 		slices.Contains(p.XTestImports, pkg)
@@ -36,7 +36,7 @@ func (p *testPackage) imports(pkg string) bool {
 
 var benchmarkDecl = regexp.MustCompile(`(?m)^func (Benchmark\w*)\(`)
 
-// testPackages returns the packages that match; without patterns, the one of the directory.
+// testPackages returns the packages that match; without patterns, the package of the directory.
 func (c command) testPackages(ctx context.Context, patterns []string) ([]*testPackage, error) {
 	out, err := c.run(ctx, "go", append([]string{"list",
 		"-json=ImportPath,Dir,Name,TestGoFiles,XTestGoFiles,Deps,TestImports,XTestImports", "--"}, patterns...)...)
@@ -55,8 +55,7 @@ func (c command) testPackages(ctx context.Context, patterns []string) ([]*testPa
 	}
 }
 
-// benchPackages returns the packages that match and whose tests declare
-// benchmarks.
+// benchPackages returns the matching packages whose tests declare benchmarks.
 func (c command) benchPackages(ctx context.Context, patterns []string) (with []*testPackage, err error) {
 	all, err := c.testPackages(ctx, patterns)
 	if err != nil {
@@ -100,11 +99,10 @@ type profiling struct {
 	left           int            // of these, in the packages that are not done
 }
 
-// Profile runs the benchmarks of the packages that match bench, a regular
-// expression as go test takes it, under a CPU and an allocation profile, and
-// leaves the profiles in dir. It returns the names of those that can be read,
-// and says what is left out: benchmarks that fail, profiles that cannot be
-// read, and what half of the budget ends. It fails where nothing is left.
+// Profile runs the benchmarks of the packages that match bench, a regular expression as in go test,
+// under a CPU and an allocation profile, and leaves the profiles in dir. It returns the names of the
+// readable profiles, and notes on what is left out: failing benchmarks, unreadable profiles, and what
+// the end of half of the budget cuts. It fails if nothing is left.
 func Profile(ctx context.Context, c Config, bench, dir string, progress func(string)) (names, leftOut []string,
 	err error) {
 	within, cancel := c.within(ctx, 2)
@@ -116,7 +114,7 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 	r := &profiling{Config: c, bench: bench, dir: dir, progress: progress}
 	top, _, _ := strings.Cut(bench, "/")
 	if r.chosen, err = regexp.Compile(top); err != nil {
-		r.chosen = nil // it is cut where it should not be
+		r.chosen = nil // the cut at the slash broke it
 	}
 	for _, p := range pkgs {
 		r.left += r.of(p, nil)
@@ -189,15 +187,15 @@ func (r *profiling) build(ctx context.Context, p *testPackage) (binary string, e
 	return binary, command{dir: r.Dir}.compile(ctx, binary, p.ImportPath, "-overlay="+file)
 }
 
-// What the tests of a package print of a benchmark that is done, and the stack of one that is not.
+// What tests print of a finished benchmark, and the stack of an unfinished one.
 var (
 	benchmarkDone = regexp.MustCompile(`(?m)^(Benchmark[^\s/]*?)(-\d+)?[\s/]`)
 	benchmarkRuns = regexp.MustCompile(`(?m)^\S+\.(Benchmark[^\s.(]*)[.(]`)
 )
 
-// profile runs the benchmarks of a package, and once more for their allocations alone if there is time. A benchmark
-// that allocates much does less in that run than in the first, so it weighs less beside others; what its own sites
-// make, one beside the other, is exact.
+// profile runs the benchmarks of a package, and again for their allocations alone if
+// there is time. A benchmark that allocates much runs fewer iterations the second time,
+// and so weighs less beside others; the proportions of its own sites are exact.
 func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 	r.progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
 	binary, err := r.build(ctx, p)
@@ -279,7 +277,7 @@ func (r *profiling) under(ctx context.Context, p *testPackage, binary string, ra
 	}
 }
 
-// panics are benchmarks that ended a run by a panic, if others are left.
+// panics returns the benchmarks that ended a run by a panic, if others are left.
 func (r *profiling) panics(p *testPackage, done []string, failed error) []string {
 	if failed == nil || !strings.Contains(failed.Error(), "\ngoroutine ") {
 		return nil
@@ -292,14 +290,14 @@ func (r *profiling) panics(p *testPackage, done []string, failed error) []string
 	return found
 }
 
-// leave notes what is left out, once.
+// leave adds a note on what is left out, once.
 func (r *profiling) leave(format string, args ...any) {
 	if note := fmt.Sprintf(format, args...); !slices.Contains(r.leftOut, note) {
 		r.leftOut = append(r.leftOut, note)
 	}
 }
 
-// names are those that an expression finds in a text, each once.
+// names returns the matches of an expression in a text, each once.
 func names(of *regexp.Regexp, text string) (all []string) {
 	for _, found := range of.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(all, found[1]) {
@@ -309,7 +307,7 @@ func names(of *regexp.Regexp, text string) (all []string) {
 	return all
 }
 
-// keep takes the profiles of benchmarks that ended, as they should or with an error.
+// keep takes the profiles of benchmarks that ended, with or without an error.
 func (r *profiling) keep(p *testPackage, profiles []string, out string, failed error) ([]string, error) {
 	if failed != nil && strings.Contains(out, " ns/op") { // testing goes on after one that fails
 		if _, unread := readProfile(context.Background(), profiles[len(profiles)-1]); unread == nil {
@@ -323,7 +321,7 @@ func (r *profiling) keep(p *testPackage, profiles []string, out string, failed e
 	return r.read(p, profiles), nil
 }
 
-// read returns the names of profiles that can be read.
+// read returns the names of the readable profiles.
 func (r *profiling) read(p *testPackage, profiles []string) (names []string) {
 	r.ran = true
 	for _, name := range profiles {

@@ -20,9 +20,9 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Figure is one metric of one benchmark before and after a fix: the medians,
-// the median of the ratios paired by block with its interval, and the
-// verdict beyond the noise floor of the same blocks.
+// A Figure is one metric of one benchmark before and after a fix: the medians; the
+// median of the ratios, paired by block, with its interval; and the verdict beyond the
+// noise floor of the same blocks.
 type Figure struct {
 	Package   string  `json:"package"`
 	Benchmark string  `json:"benchmark"`
@@ -36,7 +36,7 @@ type Figure struct {
 	Verdict   string  `json:"verdict"`
 }
 
-// A factor is null in JSON where it is not finite: something against nothing.
+// A factor is a ratio, null in JSON if it is not finite: something against nothing.
 type factor float64
 
 func (r factor) MarshalJSON() ([]byte, error) {
@@ -48,7 +48,7 @@ func (r factor) MarshalJSON() ([]byte, error) {
 
 func (r factor) finite() bool { return !math.IsInf(float64(r), 0) && !math.IsNaN(float64(r)) }
 
-// String is the factor as a change in percent.
+// String returns the factor as a change in percent.
 func (r factor) String() string {
 	if !r.finite() {
 		return "–"
@@ -56,14 +56,13 @@ func (r factor) String() string {
 	return fmt.Sprintf("%+.1f %%", 100*(float64(r)-1))
 }
 
-// units are the metrics that are compared, by their names in the benchmark
-// format.
+// units are the metrics to compare, with their units in the benchmark format.
 var units = []struct{ unit, metric, name string }{
 	{"allocs/op", cell.OpAllocs, "allocs/op"}, {"B/op", cell.OpBytes, "B/op"}, {"sec/op", cell.OpTime, "time/op"},
 }
 
-// The sides of a comparison. The twin is the side before once more: what they
-// differ by is the noise floor.
+// The sides of a comparison. The twin repeats the side before: the difference of these
+// two is the noise floor.
 const (
 	sideOld = iota
 	sideTwin
@@ -71,7 +70,7 @@ const (
 	sides
 )
 
-// A measurement holds what the sides of each benchmark measured, block by block.
+// A measurement holds the values of all sides of each benchmark, block by block.
 type measurement struct {
 	order  []bench
 	groups map[bench]*[sides]stat.Group
@@ -91,22 +90,22 @@ func (m *measurement) add(of bench, side, block int, metric string, v float64) {
 	g[side].Series[metric] = stat.Series{Metric: metric, Blocks: append(s.Blocks, block), Values: append(s.Values, v)}
 }
 
-// A contest is a judge and the binaries of both sides.
+// A contest is a judge with the binaries of both sides.
 type contest struct {
 	judge
 	old, fixed string
 	times      string // how often it runs: the same for all sides and blocks
 }
 
-// The blocks of a comparison: as few as allow a verdict where the counts are the
-// same in all of them, and more than asked for where it is close.
+// The blocks of a comparison: a few are enough if the counts are equal in all of them,
+// and a close result gets more than requested.
 const (
 	fewestBlocks = 4
-	closer       = 4 // times the blocks that were asked for
+	closer       = 4 // times the requested blocks
 )
 
-// compare runs the sides in interleaved blocks, in an order shuffled by a fixed
-// seed, and returns the figures. A close call has more blocks.
+// compare runs the sides in interleaved blocks, in an order shuffled with a fixed seed,
+// and returns the figures. A close result gets more blocks.
 func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, error) {
 	for i := range contests {
 		if err := v.calibrate(ctx, &contests[i]); err != nil {
@@ -141,15 +140,15 @@ func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, e
 	}
 }
 
-// What bounds the iterations of a benchmark whose time allows more or fewer.
+// Bounds on the iterations of a benchmark.
 const (
 	fewestIterations = 16
-	longestRun       = 20 // times what was asked for
+	longestRun       = 20 // times the requested duration
 )
 
-// calibrate chooses how many iterations each run has, from a run of the side
-// without the remedy. With one number for all runs, what a benchmark does once
-// costs all of them alike, however busy the machine is.
+// calibrate chooses the number of iterations of each run, by a run of the side without
+// the remedy. With one number for all runs, one-time costs of a benchmark weigh the
+// same in all of them, however busy the machine is.
 func (v *verifier) calibrate(ctx context.Context, con *contest) error {
 	con.times = v.BenchTime
 	want, err := time.ParseDuration(v.BenchTime)
@@ -175,7 +174,7 @@ func (v *verifier) calibrate(ctx context.Context, con *contest) error {
 	}
 	least := 1
 	if con.test() {
-		least = 2 // or nobody knows whether it can be repeated
+		least = 2 // to learn whether it can be repeated
 	}
 	con.times = fmt.Sprintf("%dx", max(least, int(n)))
 	return nil
@@ -207,8 +206,8 @@ func (v *verifier) bench(ctx context.Context, con *contest, fixed bool) (results
 	return results, nil
 }
 
-// repeat runs a test again and again. A profile counts all that it allocates but for what
-// the program does before its tests.
+// repeat runs a test repeatedly. A profile counts all its allocations, except what the
+// program allocates before its tests.
 func (v *verifier) repeat(ctx context.Context, con *contest, binary string) ([]*benchfmt.Result, error) {
 	begun := time.Now()
 	p, err := v.observe(ctx, con.judge, binary, con.times)
@@ -232,8 +231,8 @@ func (v *verifier) repeat(ctx context.Context, con *contest, binary string) ([]*
 	return []*benchfmt.Result{{Name: benchfmt.Name(con.name), Iters: n, Values: values}}, nil
 }
 
-// exact reports whether the counts of each side are the same in all blocks, and
-// those of both sides without the remedy.
+// exact reports whether the counts of each side are the same in all blocks, and equal
+// on both sides without the remedy.
 func (m *measurement) exact() bool {
 	for _, g := range m.groups {
 		for side := range g {
@@ -282,8 +281,8 @@ func (f *Figure) better() bool { return f.Verdict == string(stat.Better) && f.Ra
 
 func (f *Figure) worse() bool { return f.Verdict == string(stat.Worse) && f.Ratio >= tolerated }
 
-// outcomeOf decides on a fix by its figures: its outcome, and why. Allocations and
-// bytes decide.
+// outcomeOf returns the outcome of a fix by its figures, and the reason. Only
+// allocations and bytes decide.
 func outcomeOf(figures []Figure) (outcome, reason string) {
 	var gain, loss, hope, fear, slow *Figure
 	for i := range figures {
@@ -327,8 +326,8 @@ func (f *Figure) further(other *Figure) *Figure {
 	return f
 }
 
-// isClose reports whether more blocks could change what the counts say: the
-// interval of a figure without a verdict reaches to where it would decide.
+// isClose reports whether more blocks could change the outcome: the interval of an
+// undecided count reaches a deciding ratio.
 func isClose(figures []Figure) bool {
 	return slices.ContainsFunc(figures, func(f Figure) bool {
 		return f.Metric != "time/op" && !f.better() && !f.worse() && (f.Lo <= worthwhile || f.Hi >= tolerated)
@@ -337,7 +336,7 @@ func isClose(figures []Figure) bool {
 
 func (f *Figure) what() string { return f.Metric + " in " + path.Base(f.Package) + "." + f.Benchmark }
 
-// change is the ratio as a person reads it, with its interval.
+// change returns the values and the ratio with its interval, for people.
 func (f *Figure) change() string {
 	values := f.text(f.Before) + " -> " + f.text(f.After)
 	if !f.Ratio.finite() {
@@ -346,8 +345,7 @@ func (f *Figure) change() string {
 	return fmt.Sprintf("%s, %s [%s, %s]", values, f.Ratio, f.Lo, f.Hi)
 }
 
-// text is a value of the metric with its unit, without the one that the
-// metric's name has.
+// text returns a value of the metric with its unit, unless the name of the metric is the unit.
 func (f *Figure) text(v float64) string {
 	if f.Metric == "time/op" {
 		return text.Duration(1e9 * v)

@@ -13,8 +13,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A judge is what measures a remedy: a top-level benchmark, or a test that is run
-// again and again as one.
+// A judge measures a remedy: a top-level benchmark, or a test that is repeated like one.
 type judge struct {
 	pkg  *testPackage
 	name string
@@ -25,7 +24,8 @@ func (b judge) String() string { return path.Base(b.pkg.ImportPath) + "." + b.na
 
 func (b judge) test() bool { return strings.HasPrefix(b.name, "Test") }
 
-// flags run the judge alone, as often as a number with an x, or a benchmark for some time.
+// flags returns the flags that run the judge alone: a number of times, as in 5x, or a
+// benchmark for a duration.
 func (b judge) flags(times string) []string {
 	if b.test() {
 		return []string{"-test.run=^" + b.name + "$", "-test.count=" + strings.TrimSuffix(times, "x")}
@@ -33,11 +33,11 @@ func (b judge) flags(times string) []string {
 	return []string{"-test.run=^$", "-test.bench=^" + b.name + "$" + b.sub, "-test.benchtime=" + times}
 }
 
-// seen are the objects that a judge allocates in the code of a remedy.
+// A seen counts the objects that a judge allocates in the code of a remedy.
 type seen struct{ lines, functions int64 }
 
-// judges returns those that allocate most at the lines of the remedy, or, where none
-// does, in the functions around them.
+// judges returns those that allocate most at the lines of the remedy or, if none does,
+// in the functions around them.
 func (m *remedy) judges() (all []judge) {
 	exact := false
 	for _, s := range m.seen {
@@ -55,7 +55,7 @@ func (m *remedy) judges() (all []judge) {
 	return all
 }
 
-// tally notes what a judge allocates with a stack.
+// tally adds what a judge allocates with a stack.
 func (m *remedy) tally(b judge, stack []profile.Line, objects int64) {
 	var s seen
 	for _, f := range stack {
@@ -80,9 +80,9 @@ func (m *remedy) tally(b judge, stack []profile.Line, objects int64) {
 	m.seen[b] = seen{was.lines + s.lines, was.functions + s.functions}
 }
 
-// findJudges finds out what allocates in the code of the remedies: the profiles of
-// benchmarks say it of what they have. Of the others, each benchmark is run once, alone,
-// and then each test.
+// findJudges finds what allocates in the code of the remedies. Profiles of benchmarks
+// tell for the benchmarks that they cover. For remedies without a judge, each benchmark
+// is run once, alone, and then each test.
 func (v *verifier) findJudges(ctx context.Context, remedies []*remedy) error {
 	all, err := v.benchPackages(ctx, v.Patterns)
 	if err != nil {
@@ -108,12 +108,12 @@ func (v *verifier) findJudges(ctx context.Context, remedies []*remedy) error {
 	return v.search(ctx, "Test", own, remedies)
 }
 
-// unjudged are the remedies that could be tried, and have no judge.
+// unjudged returns the remedies that can be tried, but have no judge.
 func unjudged(remedies []*remedy) []*remedy {
 	return slices.DeleteFunc(slices.Clone(remedies), func(r *remedy) bool { return r.broken != nil || len(r.seen) > 0 })
 }
 
-// sampled tells the judges from the profiles of benchmarks: a stack ends in its benchmark.
+// sampled finds judges in the profiles of benchmarks: a stack ends in its benchmark.
 func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*remedy) error {
 	if v.sub != "" {
 		return nil // profiles do not tell the parts of a benchmark
@@ -142,7 +142,7 @@ func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*
 	return nil
 }
 
-// count notes which judges a profile has in the code of remedies; of is whom a stack is of.
+// count adds what judges allocate in the code of remedies, by a profile; of returns the judge of a stack.
 func (v *verifier) count(p *profile.Profile, remedies []*remedy, of func([]profile.Line) (judge, bool)) {
 	for stack, t := range v.timings.timed(p) {
 		if b, ok := of(stack); ok {
@@ -153,14 +153,13 @@ func (v *verifier) count(p *profile.Profile, remedies []*remedy, of func([]profi
 	}
 }
 
-// What may take how long while judges are searched for.
+// Limits of the search for judges.
 const (
 	single    = 20 * time.Second // one run of a benchmark or test; slower ones judge nothing
 	mostTests = 200              // of a package
 )
 
-// search runs benchmarks or tests of the packages once, each alone, for the remedies
-// that have no judge.
+// search runs benchmarks or tests of the packages once, each alone, for the remedies without a judge.
 func (v *verifier) search(ctx context.Context, kind string, pkgs []*testPackage, remedies []*remedy) error {
 	rest := unjudged(remedies)
 	for _, p := range pkgs {
@@ -198,10 +197,10 @@ func (v *verifier) search(ctx context.Context, kind string, pkgs []*testPackage,
 	return ctx.Err()
 }
 
-// past reports whether a time is over; zero never is.
+// past reports whether a time is over; the zero time never is.
 func past(end time.Time) bool { return !end.IsZero() && time.Now().After(end) }
 
-// observe runs a judge under a profile that has all that it allocates.
+// observe runs a judge under a profile of all its allocations.
 func (v *verifier) observe(ctx context.Context, b judge, binary, times string) (*profile.Profile, error) {
 	name := filepath.Join(v.tmp, "exact.pb.gz")
 	flags := append(b.flags(times), "-test.timeout=10m", "-test.memprofile="+name, "-test.memprofilerate=1")

@@ -13,35 +13,34 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// lifeKind is how a lifetime ends.
+// A lifeKind says how a lifetime ends.
 type lifeKind int
 
 const (
 	died     lifeKind = iota // with a call of a function
-	unproved                 // it may be kept: a branch decides, or code that is not known
+	unproved                 // it may be kept: a branch or unknown code decides
 	escaped                  // it is a result that somebody needs
 	kept                     // a field, map, variable, channel or goroutine has it
 )
 
-// A lifetime is how long memory lives: what was seen as benchmarks ran, for the most of
-// its bytes; where nothing was, what is certain within the function that makes it, with
-// what that function calls.
+// A lifetime is how long memory lives: as seen for most of its bytes while benchmarks ran; if
+// nothing was seen, what is certain within the function that makes it and its callees.
 type lifetime struct {
 	kind    lifeKind
-	in      string      // died: with the call of this function; else the one that makes or returns it
+	in      string      // died: with the call of this function; otherwise the function that makes or returns it
 	round   bool        // died: with the round of a loop there
 	through string      // the field that held it meanwhile
-	late    bool        // died: at the latest, as calls of functions below were not seen
+	late    bool        // died: at the latest, because calls of functions below were not seen
 	holder  life.Holder // kept: by whom
-	open    string      // unproved: by whom
+	open    string      // unproved: who may keep it
 	where   string      // unproved: FILE:LINE of the first place that may decide
 	too     []string    // who else keeps it
-	part    float64     // of the bytes
-	vague   bool        // the sample does not tell which part
-	mixed   bool        // some of it dies, and some does not
-	rest    []lifetime  // of the others, where they live longer or shorter
+	part    float64     // fraction of the bytes
+	vague   bool        // the sample does not tell the fraction
+	mixed   bool        // some of it dies, some does not
+	rest    []lifetime  // of other parts, which live longer or shorter
 
-	unmeasured float64 // the part that benchmarks make on ways that no sample shows
+	unmeasured float64 // fraction that benchmarks make on ways without a sample
 }
 
 func (l lifetime) String() string {
@@ -98,10 +97,10 @@ func (l lifetime) class() string {
 	return "dies"
 }
 
-// waysLimit is how many ways to a site are measured, the heaviest ones.
+// waysLimit is the number of ways to a site that are measured, heaviest first.
 const waysLimit = 16
 
-// lifetime is what the code tells for certain of what a site makes.
+// lifetime returns what the code proves about how long the memory of a site lives.
 func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	name := shortName(c.function)
 	unknown := func(what string) lifetime {
@@ -129,7 +128,7 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	return l
 }
 
-// local is the lifetime of memory in the function that makes it. What it returns lives as
+// local returns the lifetime of memory in the function that makes it. A result lives as
 // long as its callers have it.
 func (x *explainer) local(p *life.Package, fate *life.Fate, name string) lifetime {
 	l := lifetime{kind: died, in: name}
@@ -170,7 +169,7 @@ func (x *explainer) local(p *life.Package, fate *life.Fate, name string) lifetim
 	return l
 }
 
-// also notes another holder.
+// also adds another holder.
 func (l *lifetime) also(too string) {
 	const most = 4
 	if len(l.too) < most && too != l.holder.String() && !slices.Contains(l.too, too) {
@@ -178,13 +177,13 @@ func (l *lifetime) also(too string) {
 	}
 }
 
-// position is a place of the code as FILE:LINE.
+// position returns a position as FILE:LINE.
 func (x *explainer) position(p *life.Package, pos token.Pos) string {
 	at := p.Fset.Position(pos)
 	return x.spell(place{at.Filename, at.Line})
 }
 
-// fate is what becomes of a site's memory in its function.
+// fate returns what becomes of a site's memory in its function.
 func (x *explainer) fate(p *life.Package, s *life.Site) *life.Fate {
 	switch i := s.Instr.(type) {
 	case *ssa.MapUpdate:
@@ -202,8 +201,8 @@ func (x *explainer) fate(p *life.Package, s *life.Site) *life.Fate {
 	return p.Fate(s.Value)
 }
 
-// callAt returns the one call of a function at a line, or nil: that of a literal or of a
-// function value where none names it.
+// callAt returns the only call of a function at a line, or nil. If none names the
+// function, it returns the only call of a literal or function value.
 func callAt(p *life.Package, at place, function string) *life.Site {
 	var named, unnamed []*life.Site
 	for _, s := range sitesAt(p, at) {
@@ -226,7 +225,7 @@ func callAt(p *life.Package, at place, function string) *life.Site {
 	return named[0]
 }
 
-// spell is a place as FILE:LINE; of other modules, the file below its directory's name.
+// spell returns a place as FILE:LINE; for other modules, the file with its directory's name.
 func (x *explainer) spell(at place) string {
 	if at.file == "" {
 		return ""
@@ -238,7 +237,7 @@ func (x *explainer) spell(at place) string {
 	return fmt.Sprintf("%s:%d", name, at.line)
 }
 
-// String names the callers of a way in the packages, the nearest first.
+// String returns the callers of a way in the packages, nearest first.
 func (c *chain) String() string {
 	var names []string
 	frames := c.frames[min(c.inside, len(c.frames)):]

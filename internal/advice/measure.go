@@ -27,45 +27,44 @@ import (
 //go:embed assets/measured.go.txt
 var hookSource string
 
-// Bounds of what is measured.
+// Bounds on what is measured.
 const (
 	mostMeasured   = 60     // causes
-	heavy          = 15     // of these, whose three heaviest benchmarks run; of others the heaviest does
+	heavy          = 15     // of these, whose three heaviest benchmarks run; for others, only the heaviest
 	measuredTimes  = "100x" // iterations of a benchmark
 	measuredWithin = 12 * time.Second
-	measuredPart   = time.Second        // more, of each of its parts
-	memoryLimit    = "GOMEMLIMIT=64MiB" // for a process whose heap is read again and again; each collection empties pools
+	measuredPart   = time.Second        // more, for each of its parts
+	memoryLimit    = "GOMEMLIMIT=64MiB" // for a process whose heap is read repeatedly; each collection empties pools
 )
 
-// A measurer measures lifetimes for one account: the benchmarks run again, with hooks in
-// the functions that lead to what they allocate. As a call that is sampled returns, the
-// heap of the process tells which of the objects that it made are still in use, and who
-// holds them.
+// A measurer measures lifetimes for one account. It runs the benchmarks again, with hooks in
+// the functions that lead to their allocations. When a sampled call returns, the heap of the
+// process shows which of the objects that it made are still in use, and who holds them.
 type measurer struct {
 	Config
 	j      *joiner
 	in     instrumenter
 	tmp    string
 	result sightings
-	late   []string // benchmarks that had not ended in their time, and that
+	late   []string // benchmarks that did not end in time, and that time
 
 	perBenchmark time.Duration // for one without parts
 }
 
-// measure returns what was seen; nil, and why, where nothing could be.
+// measure returns what was seen, and a note on what could not be measured.
 func measure(ctx context.Context, c Config, j *joiner, units []*unit) (sightings, string) {
 	if c.Bench == "" {
 		return nil, ""
 	}
 	m := &measurer{Config: c, j: j, result: sightings{}, perBenchmark: measuredWithin}
-	const compiling = 6 // of the budget, to tell why what is measured is on the heap
+	const compiling = 6 // a sixth of the budget is kept to explain why what is measured is on the heap
 	within, cancel := c.keeping(compiling).within(ctx, 4)
 	defer cancel()
 	err := m.all(within, units)
 	return m.result, m.why(c.ended(ctx, err, "all benchmarks ran"))
 }
 
-// why says what was not measured; "" where all was.
+// why returns a note on what was not measured, or "".
 func (m *measurer) why(err error) (why string) {
 	if err != nil {
 		why = "; " + strings.Join(strings.Fields(err.Error()), " ")
@@ -122,7 +121,7 @@ func (m *measurer) all(ctx context.Context, units []*unit) error {
 	return errors.Join(failed...)
 }
 
-// heaviest are the causes that matter.
+// heaviest returns the causes that matter, heaviest first.
 func (m *measurer) heaviest() (all []*cause) {
 	for _, c := range m.j.causes {
 		if c.Objects > 0 {
@@ -134,7 +133,7 @@ func (m *measurer) heaviest() (all []*cause) {
 	return all[:min(mostMeasured, len(all))]
 }
 
-// instrument writes the sources with hooks, and says for which files they stand.
+// instrument writes the sources with hooks, and returns the overlay with them.
 func (m *measurer) instrument(causes []*cause, units []*unit) (overlay, error) {
 	at := map[string][]int{}
 	for _, c := range causes {
@@ -168,7 +167,7 @@ func (m *measurer) instrument(causes []*cause, units []*unit) (overlay, error) {
 	return over, over.add(m.tmp, filepath.Join(dir, hookPackage, hookPackage+".go"), []byte(hookSource))
 }
 
-// lay lays hooks into the functions of a file that lines lie in.
+// lay adds hooks to the functions around some lines of a file.
 func (m *measurer) lay(over overlay, name string, at []int) error {
 	if len(at) == 0 {
 		return nil
@@ -226,8 +225,8 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 	return failed
 }
 
-// parts are the parts of a benchmark as flags name them, spread over all that there are: the
-// calls that are sampled are the first ones of a process. One alone is "", for all.
+// parts returns the parts of a benchmark as flags name them, in an order that spreads over all
+// of them: only the first calls of a process are sampled. A single part is "", for all.
 func (m *measurer) parts(ctx context.Context, binary string, p *testPackage, name string) []string {
 	const most = 16
 	within, cancel := context.WithTimeout(ctx, m.perBenchmark)
@@ -250,8 +249,7 @@ func (m *measurer) parts(ctx context.Context, binary string, p *testPackage, nam
 	return chosen
 }
 
-// without leaves out the files that an error of the compiler names, and reports whether
-// there are any.
+// without removes the files that a compiler error names, and reports whether there are any.
 func (o overlay) without(text string) (some bool) {
 	for name := range o {
 		if filepath.Base(name) != hookPackage+".go" && strings.Contains(text, filepath.Base(name)+":") {
@@ -304,7 +302,7 @@ func (m *measurer) measureBenchmark(ctx context.Context, binary string, b judge)
 	return nil
 }
 
-// watching is what is known of a process that runs with hooks.
+// watching is the state of a process that runs with hooks.
 type watching struct {
 	m       *measurer
 	by      bench
@@ -338,7 +336,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 		}
 		objects, err := heap.Made(ctx, s.process, rankRoot)
 		if err != nil && looked {
-			return nil // it ends while a goroutine of its own is looked at
+			return nil // it ended meanwhile
 		}
 		if err != nil {
 			return err
@@ -346,7 +344,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 		looked = true
 		prepares, err := s.look(ctx, now, objects)
 		if err != nil {
-			return nil // it ends before it has named its stacks
+			return nil // it ended before naming its stacks
 		}
 		answer := "go\n"
 		if prepares {
@@ -358,7 +356,7 @@ func (s *watching) follow(ctx context.Context, pid int) error {
 	}
 }
 
-// stack returns the lines of a stack, which the process itself knows.
+// stack returns the lines of a stack, which the process itself resolves.
 func (s *watching) stack(pcs []uint64) ([]profile.Line, error) {
 	var b strings.Builder
 	for _, pc := range pcs {
@@ -388,14 +386,14 @@ func (s *watching) stack(pcs []uint64) ([]profile.Line, error) {
 	return out, nil
 }
 
-// The order in which roots count as holders: who keeps memory longest comes first.
+// The ranks of roots as holders: whoever keeps memory longest comes first.
 const (
 	byGlobal = iota
 	byGiven  // what the call was given
 	byOthers
 	byWaiters // lists of goroutines and timers that wait
 	byResult
-	byCallers // variables of functions around the call
+	byCallers // variables of the call's callers
 	byChance  // registers, which may be stale
 	byHooks
 )

@@ -24,14 +24,14 @@ type PageMeta struct {
 	Name    string // of what was analyzed
 	Repeat  string // the command that repeats it
 	Version string // of the program
-	Dir     string // that the names of files are relative to
+	Dir     string // base of relative file names
 }
 
-// pageFindings is the most findings of a page: beyond it a profile helps more
-// than a longer page.
+// pageFindings is the maximum number of findings on a page: beyond it, a profile helps
+// more than a longer page.
 const pageFindings = 300
 
-// What the template sees, beside the result.
+// A pageBody is what the template sees.
 type pageBody struct {
 	PageMeta
 	*Result
@@ -53,8 +53,8 @@ type pageFinding struct {
 
 type pageCode struct{ Text, Class string }
 
-// pageFuncs are what the template calls: the name of a figure's benchmark, a value of
-// its metric, a share in percent, and seconds.
+// pageFuncs are the functions of the template: the name of a figure's benchmark, a
+// value of its metric, a share in percent, and seconds.
 var pageFuncs = template.FuncMap{
 	"benchmark": func(f Figure) string { return path.Base(f.Package) + "." + f.Benchmark },
 	"share":     share,
@@ -62,9 +62,8 @@ var pageFuncs = template.FuncMap{
 	"value":     func(f Figure, v float64) string { return f.text(v) },
 }
 
-// Page writes the result as one HTML file that needs nothing outside it, in
-// the style of package report's. It reads the lines of the findings from their
-// files. What a terminal or browser would hide in a line is spelled out.
+// Page writes the result as one self-contained HTML file, in the style of package report. It reads
+// the lines of the findings from their files, and spells out what a terminal or browser would hide.
 func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Finding) error {
 	p := pageBody{PageMeta: m, Result: r, CSS: page.StyleSheet() + Style(), Shown: len(shown)}
 	named := map[string]bool{}
@@ -100,9 +99,8 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 
 func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 
-// bySaving joins the findings to what came of their fixes: kept ones first, by
-// what they save of the profile, or else of a benchmark; the others as they
-// were.
+// bySaving joins the findings with the outcomes of their fixes. Kept fixes come first, by what
+// they save of the profile, or else of a benchmark; the others keep their order.
 func bySaving(v *Verification, shown []Finding) []Verified {
 	var all []Verified
 	for _, f := range shown {
@@ -120,7 +118,7 @@ func bySaving(v *Verification, shown []Finding) []Verified {
 	return all
 }
 
-// saving orders kept fixes; 0 for all others.
+// saving returns the sort key of a kept fix; 0 for all others.
 func (v *Verified) saving() float64 {
 	if v.Outcome != Kept {
 		return 0
@@ -135,7 +133,7 @@ func (v *Verified) saving() float64 {
 	return saved
 }
 
-// colored are the lines of a diff.
+// colored returns the lines of a diff, with their classes.
 func colored(diff string) (out []pageCode) {
 	for line := range strings.Lines(diff) {
 		class := map[byte]string{'+': "added", '-': "hit"}[line[0]]
@@ -144,11 +142,11 @@ func colored(diff string) (out []pageCode) {
 	return out
 }
 
-// around is how many lines an excerpt shows before and after the finding, and
-// longest how many of the finding.
+// around is the number of lines that an excerpt shows before and after a finding,
+// longest the maximum of the finding itself.
 const around, longest = 3, 12
 
-// excerpt is the code of a finding, with what is around it.
+// excerpt returns the code of a finding, with the lines around it.
 func (t texts) excerpt(f *Finding) (out []pageCode) {
 	name, last := f.Spans[0].File, min(max(f.Line, f.EndLine), f.Line+longest)
 	for n := max(1, f.Line-around); n <= min(len(t.lines(name)), last+around); n++ {
@@ -161,7 +159,7 @@ func (t texts) excerpt(f *Finding) (out []pageCode) {
 	return out
 }
 
-// display is a line of code as the page shows it.
+// display returns a line of code as the page shows it.
 func display(line string) string {
 	return strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")
 }

@@ -15,19 +15,18 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// buffers are the types whose memory grows in methods of theirs, wherever
-// these are called from below a line. Findings name them by their type.
+// buffers are the types whose memory grows in their methods, wherever these are called
+// below a line. Findings name them by type.
 var buffers = []string{"bytes.Buffer", "strings.Builder"}
 
-// allocators are the functions of the runtime, by how their names begin, that
-// a CPU profile shows below a line that allocates.
+// allocators are prefixes of the runtime functions that a CPU profile shows below an allocating line.
 var allocators = slices.AppendSeq([]string{
 	"mallocgc", "newobject", "newarray", "intstring", "slicerunetostring", "rawstring", "rawbyteslice", "moveSlice",
 	"gcWriteBarrier", "gcAssistAlloc",
 }, maps.Keys(byRuntime))
 
-// of is what the profiles have of the allocations that a finding is about: the lines
-// themselves where they allocate, and what the flagged calls call.
+// of returns what the profiles have of the allocations that a finding is about: the
+// lines themselves if they allocate, and what the flagged calls call.
 func (j *joiner) of(f *Finding) Totals {
 	var sum site
 	for _, c := range j.causes {
@@ -43,7 +42,7 @@ func (j *joiner) of(f *Finding) Totals {
 	return sum.Totals
 }
 
-// about reports whether a finding names what allocates, reached one way.
+// about reports whether a finding is about a cause that is reached one way.
 func (f *Finding) about(c *cause, w *chain) bool {
 	return slices.ContainsFunc(f.Spans, func(s span) bool {
 		switch {
@@ -58,13 +57,13 @@ func (f *Finding) about(c *cause, w *chain) bool {
 	})
 }
 
-// holds reports whether code lies in a span, and in no function literal that begins there.
+// holds reports whether code lies in a span, outside of function literals that begin there.
 func (s *span) holds(at frame) bool {
 	return s.File == at.file && s.From <= at.line && at.line <= s.To && literals(at.function) <= s.Literals
 }
 
-// inner reports whether a line of a function that is called counts: where lines of it are
-// named, they are all that does.
+// inner reports whether a line of a called function counts: if the finding names lines
+// of it, only these do.
 func (f *Finding) inner(c *cause) bool {
 	named := false
 	for _, s := range f.Spans {
@@ -76,7 +75,7 @@ func (f *Finding) inner(c *cause) bool {
 	return !named
 }
 
-// grows reports whether a way passes a method of a buffer below its line.
+// grows reports whether a way passes a method of the given buffer below its line.
 func (c *chain) grows(buffer string) bool {
 	pkg, typ, ok := strings.Cut(buffer, ".")
 	if !ok {
@@ -87,11 +86,11 @@ func (c *chain) grows(buffer string) bool {
 		func(f frame) bool { return strings.HasPrefix(f.function, prefix) })
 }
 
-// inLiteral matches the last names of function literals.
+// inLiteral matches the last part of the names of function literals.
 var inLiteral = regexp.MustCompile(`^(func)?\d+$`)
 
-// literals is in how many function literals, one in the other, the code of a function
-// lies; what comes before the declared function is the one that it was inlined into.
+// literals returns how many nested function literals the code of a function lies in.
+// Parts of the name before the declared function name the one that it was inlined into.
 func literals(function string) (n int) {
 	for _, part := range slices.Backward(strings.Split(untyped(function), ".")) {
 		if !inLiteral.MatchString(part) {
@@ -102,16 +101,16 @@ func literals(function string) (n int) {
 	return n
 }
 
-// allocates reports whether the runtime's function is called by code that
-// allocates, without being named there.
+// allocates reports whether a function of the runtime is called by code that allocates
+// without naming it.
 func allocates(function string) bool {
 	name, ok := strings.CutPrefix(function, "runtime.")
 	return ok && slices.ContainsFunc(allocators, func(a string) bool { return strings.HasPrefix(name, a) }) ||
 		strings.HasPrefix(function, "internal/runtime/maps.")
 }
 
-// spanAt is the span of the code from pos to end. What the bodies of function
-// literals allocate is not of it: the literal is made where it begins.
+// spanAt returns the span of the code from pos to end. It excludes the bodies of
+// function literals: a literal is made where it begins.
 func spanAt(p *packages.Package, pos, end token.Pos) span {
 	from, to := p.Fset.Position(pos), p.Fset.Position(max(pos, end))
 	s := span{File: from.Filename, From: from.Line, To: to.Line, Column: from.Column, Start: from.Offset, End: to.Offset}
@@ -142,9 +141,9 @@ func spanAt(p *packages.Package, pos, end token.Pos) span {
 	return s
 }
 
-// calleeOf returns what n calls, without its package and receiver: a function, or a type
-// whose memory grows. beyond is true where its arguments need no memory for
-// it: it takes no list of interfaces to box them for.
+// calleeOf returns what n calls, without package and receiver: a function, or a type
+// whose memory grows. beyond is true if the call needs no memory for its arguments: it
+// takes no list of interfaces to box them for.
 func calleeOf(info *types.Info, n ast.Node) (name string, beyond bool) {
 	switch n := n.(type) {
 	case *ast.Ident:
@@ -170,7 +169,7 @@ func calleeOf(info *types.Info, n ast.Node) (name string, beyond bool) {
 	return "", false
 }
 
-// bufferOf returns the type of e where that is one of the buffers.
+// bufferOf returns the type of e if it is one of the buffers, else "".
 func bufferOf(info *types.Info, e ast.Expr) string {
 	t := info.TypeOf(e)
 	for _, name := range buffers {

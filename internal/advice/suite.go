@@ -14,25 +14,25 @@ import (
 	"time"
 )
 
-// A suite is the tests of one package, and what they did without any remedy.
+// A suite is the tests of one package, with their results without any remedy.
 type suite struct {
 	*testPackage
 	skip   []string // tests that fail or are flaky without a remedy
-	broken string   // why none of them can judge: they do not build, or end early
+	broken string   // why none can judge: they do not build, or end early
 }
 
-// A run of tests, by package.
+// A testRun holds the outcomes of failed packages, by package.
 type testRun map[string]*testOutcome
 
-// A testOutcome is what the tests of a package did.
+// A testOutcome is what the failed tests of a package did.
 type testOutcome struct {
 	failed []string // the innermost tests that failed
-	lost   bool     // the package failed beyond its tests
+	lost   bool     // the package failed outside its tests
 	output []string // of what failed
 }
 
-// baseline runs the tests of all packages of the module that depend on some, each once,
-// without any remedy.
+// baseline runs the tests of all packages of the module that depend on pkgs, each once
+// and without any remedy.
 func (v *verifier) baseline(ctx context.Context, pkgs []string) ([]*suite, error) {
 	var tests []*suite
 	var fresh []string
@@ -105,13 +105,13 @@ func (v *verifier) dependents(ctx context.Context, pkg string) (with []*testPack
 	return with, nil
 }
 
-// test runs the tests of packages. The error is one that says nothing of a test.
+// test runs the tests of packages. An error says nothing about any test.
 func (v *verifier) test(ctx context.Context, in command, pkgs []string, flags ...string) (testRun, error) {
-	args := append([]string{"test", "-json", "-count=1", "-vet=off"}, flags...) // which runs apart
+	args := append([]string{"test", "-json", "-count=1", "-vet=off"}, flags...) // vet runs separately
 	if v.Race {
 		args = append(args, "-race")
 	}
-	if end := v.ends(); !end.IsZero() { // one endless test does not use it all
+	if end := v.ends(); !end.IsZero() { // an endless test must not use all of it
 		args = append(args, "-timeout="+max(time.Second, min(10*time.Minute, time.Until(end)/3)).String())
 	}
 	out, err := in.run(ctx, "go", append(args, pkgs...)...)
@@ -131,13 +131,13 @@ type testEvent struct {
 	FailedBuild                               string
 }
 
-// readTests reads what 'go test -json' prints: the packages with a failure.
+// readTests parses the output of 'go test -json', and returns the packages with a failure.
 func readTests(out []byte) (testRun, error) {
 	ran := testRun{}
-	output := map[[2]string][]string{} // by package and test; what the compiler says by import path
+	output := map[[2]string][]string{} // by package and test; compiler output by import path
 	for line := range bytes.Lines(out) {
 		if !bytes.HasPrefix(line, []byte("{")) {
-			continue // of a program that writes to the same output
+			continue // output of a program
 		}
 		var e testEvent
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -161,7 +161,7 @@ func readTests(out []byte) (testRun, error) {
 	return ran, nil
 }
 
-// add notes a failure. A test fails after its parts, a package after its tests.
+// add adds a failure. A test fails after its subtests, a package after its tests.
 func (o *testOutcome) add(e *testEvent, output map[[2]string][]string) {
 	inner := func(name string) bool { return strings.HasPrefix(name, e.Test+"/") }
 	switch {
@@ -178,7 +178,7 @@ func (o *testOutcome) add(e *testEvent, output map[[2]string][]string) {
 
 func (o *testOutcome) text() string { return lastLines(strings.Join(o.output, "\n"), 12) }
 
-// pattern is what -run or -skip takes for the tests of these names.
+// pattern returns the argument of -run or -skip for the named tests.
 func pattern(names []string) string {
 	var each []string
 	for _, name := range names {
@@ -191,13 +191,11 @@ func pattern(names []string) string {
 	return strings.Join(each, "|")
 }
 
-// again is how often a test that failed is run with a remedy, and twice as often
-// without.
+// again is how often a failed test runs again with a remedy; without it, twice as often.
 const again = 4
 
-// stillPass runs the tests with the remedy. A test that fails is run
-// again on both sides: one that fails without the remedy, too, has no say. What they
-// say against a remedy becomes its outcome.
+// stillPass runs the tests with the remedy. It repeats a failed test on both sides: a test that also
+// fails without the remedy has no say. Any other failure becomes the outcome of the remedy.
 func (v *verifier) stillPass(ctx context.Context, r *remedy, got *Verified) error {
 	pkgs, n := map[string][]string{}, 0 // by what -skip takes
 	for _, s := range r.tests {
@@ -227,7 +225,7 @@ func (v *verifier) stillPass(ctx context.Context, r *remedy, got *Verified) erro
 	return nil
 }
 
-// confirm judges failed tests of a package.
+// confirm repeats the failed tests of a package, and judges the remedy by them.
 func (v *verifier) confirm(ctx context.Context, r *remedy, s *suite, o *testOutcome, got *Verified) error {
 	kept := *got
 	got.Outcome, got.Reason = Dropped, "with it tests fail: "+o.text()
@@ -263,7 +261,7 @@ func (v *verifier) confirm(ctx context.Context, r *remedy, s *suite, o *testOutc
 	return ctx.Err()
 }
 
-// leftOut says which tests had no say; "" for none.
+// leftOut says which tests had no say, or returns "".
 func leftOut(tests []*suite) string {
 	var names []string
 	for _, s := range tests {

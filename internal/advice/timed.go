@@ -14,19 +14,19 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// timings know what benchmarks time, as their files say.
+// timings know what benchmarks time, from their source files.
 type timings struct {
-	files map[string][]timedDecl       // by name as a profile has it
-	dirs  map[string]string            // of packages, for profiles of what was built with -trimpath
-	parts map[string]map[string]string // of benchmarks, by directory
+	files map[string][]timedDecl       // by name as in a profile
+	dirs  map[string]string            // of packages, for profiles built with -trimpath
+	parts map[string]map[string]string // benchmarks by the names that they use, by directory
 }
 
 func newTimings() *timings {
 	return &timings{map[string][]timedDecl{}, map[string]string{}, map[string]map[string]string{}}
 }
 
-// benchmark returns the benchmark that a stack belongs to. Where none is on it, as what it lets testing run has a
-// stack of its own, the function of tests tells that begins it.
+// benchmark returns the benchmark that a stack belongs to. What a benchmark lets
+// testing run has a stack of its own: then the test function at its beginning tells.
 func (t *timings) benchmark(stack []profile.Line) (bench, bool) {
 	part := bench{}
 	for _, f := range slices.Backward(stack) {
@@ -43,7 +43,7 @@ func (t *timings) benchmark(stack []profile.Line) (bench, bool) {
 	return part, part.name != ""
 }
 
-// partsOf says of the functions of a directory's tests which benchmark comes to name them, where one alone does.
+// partsOf maps each function of a directory's tests to the benchmark that comes to name it, if only one does.
 func (t *timings) partsOf(dir string) map[string]string {
 	if known, ok := t.parts[dir]; ok {
 		return known
@@ -85,7 +85,7 @@ func (t *timings) partsOf(dir string) map[string]string {
 	return parts
 }
 
-// declared are the names of the functions and variables that a declaration is of.
+// declared returns the names of the functions and variables in a declaration.
 func declared(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -113,10 +113,9 @@ func identifiers(n ast.Node) (names []string) {
 	return names
 }
 
-// prepares reports whether a sample of a benchmark is of what it does outside
-// the loop that it times: what it prepares, once for each of its runs. A stack
-// that does not reach down to the benchmark, or a benchmark without such a
-// loop, tells nothing. Before any benchmark, the program of tests prepares itself.
+// prepares reports whether a sample of a benchmark belongs to code outside the loop that it times: to
+// the preparation of each run. A stack that does not reach the benchmark, or a benchmark without such
+// a loop, tells nothing. Before any benchmark, the test program prepares itself.
 func (t *timings) prepares(stack []profile.Line, benchmarks bool) bool {
 	outside := false
 	for _, f := range stack {
@@ -139,7 +138,8 @@ func (t *timings) prepares(stack []profile.Line, benchmarks bool) bool {
 	return false
 }
 
-// timed are the stacks of a profile of benchmarks or tests that allocate, and what: what prepares them is left out.
+// timed yields the allocating stacks of a profile of benchmarks or tests, and what they
+// allocate; no preparation.
 func (t *timings) timed(p *profile.Profile) iter.Seq2[[]profile.Line, Totals] {
 	return func(yield func([]profile.Line, Totals) bool) {
 		for s, made := range totals(p) {
@@ -151,21 +151,21 @@ func (t *timings) timed(p *profile.Profile) iter.Seq2[[]profile.Line, Totals] {
 	}
 }
 
-// benchmarked reports whether a profile has a sample of a benchmark.
+// benchmarked reports whether a profile has samples of benchmarks.
 func benchmarked(p *profile.Profile) bool {
 	return slices.ContainsFunc(p.Function, func(f *profile.Function) bool { return f.Name == "testing.(*B).runN" })
 }
 
 type lines struct{ from, to int64 }
 
-// A timedDecl is a function of a file of tests that counts and times.
+// A timedDecl is a function of a test file with timed code.
 type timedDecl struct {
 	lines
-	timed   []lines // loops over b.N and b.Loop, and RunParallel; none where b.N is handed on
-	stopped []lines // of these, between StopTimer and StartTimer
+	timed   []lines // loops over b.N and b.Loop, and RunParallel; none if b.N is passed on
+	stopped []lines // lines in them between StopTimer and StartTimer
 }
 
-// of reads what a file of tests times; nothing where it is none, or is not there.
+// of returns the timed functions of a test file, or nil for any other or missing file.
 func (t *timings) of(name string) []timedDecl {
 	if !strings.HasSuffix(name, "_test.go") {
 		return nil
@@ -187,7 +187,7 @@ func (t *timings) of(name string) []timedDecl {
 	return timed
 }
 
-// file is a file of tests by its name in a profile: another one if that was built with -trimpath.
+// file returns the file name of a test by its name in a profile, which differs if built with -trimpath.
 func (t *timings) file(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -195,8 +195,7 @@ func (t *timings) file(name string) string {
 	return filepath.Join(t.dirs[path.Dir(filepath.ToSlash(name))], path.Base(filepath.ToSlash(name)))
 }
 
-// timedDeclOf finds what a function times. Nothing is known of one that hands
-// the number of iterations on.
+// timedDeclOf finds what a function times. Nothing is known if it passes on the number of iterations.
 func timedDeclOf(fset *token.FileSet, fn *ast.FuncDecl) timedDecl {
 	decl := timedDecl{lines: linesOf(fset, fn)}
 	for n := range ast.Preorder(fn.Body) {
@@ -221,7 +220,7 @@ func timedDeclOf(fset *token.FileSet, fn *ast.FuncDecl) timedDecl {
 	return decl
 }
 
-// converts reports whether a call is a make or another of the language, or a conversion to a basic type.
+// converts reports whether a call is of a builtin function, or a conversion to a basic type.
 func converts(call *ast.CallExpr) bool {
 	id, ok := call.Fun.(*ast.Ident)
 	return ok && types.Universe.Lookup(id.Name) != nil
@@ -231,8 +230,8 @@ func linesOf(fset *token.FileSet, n ast.Node) lines {
 	return lines{int64(fset.Position(n.Pos()).Line), int64(fset.Position(n.End()).Line)}
 }
 
-// loop adds the body of a loop that is timed, but for what comes, in the order of the
-// text, while the timer is stopped: before a first start, and from a stop to a start.
+// loop adds the body of a timed loop, except the lines where, in source order, the
+// timer is stopped: before a first start, and from a stop to a start.
 func (d *timedDecl) loop(fset *token.FileSet, body *ast.BlockStmt) {
 	d.timed = append(d.timed, linesOf(fset, body))
 	stop, first := linesOf(fset, body).from, true
@@ -263,7 +262,7 @@ func isN(e ast.Expr) bool {
 	return ok && sel.Sel.Name == "N"
 }
 
-// counts reports whether a part of the head of a loop names b.N or b.Loop.
+// counts reports whether a part of the head of a loop uses b.N or b.Loop.
 func counts(n ast.Node) bool {
 	if n == nil {
 		return false
@@ -276,7 +275,7 @@ func counts(n ast.Node) bool {
 	return false
 }
 
-// method is the name of the method that e calls, or "".
+// method returns the name of the method that e calls, or "".
 func method(e ast.Expr) string {
 	if call, ok := e.(*ast.CallExpr); ok {
 		if sel, ok := call.Fun.(*ast.SelectorExpr); ok {

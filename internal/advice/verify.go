@@ -14,22 +14,22 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// What becomes of a fix.
+// The outcomes of a fix.
 const (
 	Kept     = "kept"     // its tests pass and its benchmarks allocate less
 	Dropped  = "dropped"  // see the reason
-	Unproven = "unproven" // nothing could be measured, or what was measured does not decide
+	Unproven = "unproven" // nothing could be measured, or the measurements do not decide
 )
 
-// A Verification is the outcome for each fix, in the order they were tried,
-// and the patch of those that were kept.
+// A Verification holds the outcome of each fix, in the order of trial, and the patch of
+// the kept ones.
 type Verification struct {
 	Fixes []Verified `json:"fixes"`
 	Text  string     `json:"patch"`
 	Patch *Patch     `json:"-"`
 }
 
-// A Verified is one fix with what came of it.
+// A Verified is one fix with its outcome.
 type Verified struct {
 	Finding Finding  `json:"finding"`
 	Outcome string   `json:"outcome"`
@@ -38,7 +38,7 @@ type Verified struct {
 	Diff    string   `json:"diff,omitempty"` // the fix by itself
 }
 
-// best is the figure with the largest saving of allocations or bytes beyond noise; nil for none.
+// best returns the figure with the largest saving of allocations or bytes beyond noise, or nil.
 func (v *Verified) best() *Figure {
 	var best *Figure
 	for i := range v.Figures {
@@ -53,28 +53,27 @@ func (v *Verified) best() *Figure {
 	return best
 }
 
-// A verifier tries remedies one after another. Those that were kept stay laid over the
-// module, so that each is judged beside them.
+// A verifier tries remedies one after another. It keeps the good ones in the overlay,
+// so that each is judged beside them.
 type verifier struct {
 	Config
-	command    // runs in the directory that was asked for, with what was kept
+	command    // runs in the requested directory, with the kept remedies
 	at         *module
-	top        *regexp.Regexp // which benchmarks may judge,
-	sub        string         // and which of their parts, with the slash before; "" for all
+	top        *regexp.Regexp // benchmarks that may judge,
+	sub        string         // and their parts, with the slash before; "" for all
 	tmp        string
-	patch      *Patch // what the kept ones make of the original
+	patch      *Patch // what the kept remedies make of the original
 	timings    *timings
-	searchEnds time.Time         // end of the search for judges: half of what is left of the budget
-	suites     map[string]*suite // what was learned of tests without any remedy, by package
-	built      map[string]string // binaries of tests, by package and by what is laid over the module
-	module     []*testPackage    // its packages, once they are asked for
+	searchEnds time.Time         // end of the search for judges: half of the remaining budget
+	suites     map[string]*suite // results of tests without any remedy, by package
+	built      map[string]string // test binaries, by package and overlay
+	module     []*testPackage    // its packages, once requested
 }
 
-// Verify tries the fixes of the findings and patches that somebody wrote, each alone and
-// in their order, laid over the module: it must build, pass vet and the tests of its
-// package, and let the benchmarks that run it allocate less. The module is only read. The
-// patches are files, relative to the repository or to the directory of c; they leave tests
-// as they are.
+// Verify tries the fixes of the findings and hand-written patches, each alone and in order, in an
+// overlay of the module: it must build, pass vet and the tests of packages that depend on it, and let
+// the benchmarks that run it allocate less. The module is only read. patches are names of files; the
+// paths in them are relative to the repository or to the directory of c, and must not be of tests.
 func Verify(ctx context.Context, c Config, findings []Finding, patches ...string) (*Verification, error) {
 	v, err := newVerifier(ctx, c)
 	if err != nil {
@@ -136,8 +135,8 @@ func newVerifier(ctx context.Context, c Config) (*verifier, error) {
 
 func (v *verifier) remove() { os.RemoveAll(v.tmp) }
 
-// lay returns a command for which the files are as the patches make them, the later ones
-// first.
+// lay returns a command for which the files are as the patches make them; later patches
+// take precedence.
 func (v *verifier) lay(patches ...*Patch) (in command, err error) {
 	over := overlay{}
 	for _, p := range patches {
@@ -156,7 +155,7 @@ func (v *verifier) lay(patches ...*Patch) (in command, err error) {
 	return in, nil
 }
 
-// verify tries the remedies in their order, until the budget ends.
+// verify tries the remedies in order, until the budget ends.
 func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verification, error) {
 	searching, cancel := v.within(ctx, 1)
 	err := v.findJudges(searching, remedies)
@@ -180,7 +179,7 @@ func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verificatio
 	return out, nil
 }
 
-// inTime judges one remedy within the budget: what that ends is unproven.
+// inTime judges one remedy within the budget; if the budget ends first, the remedy is unproven.
 func (v *verifier) inTime(ctx context.Context, r *remedy, got *Verified) error {
 	within, cancel := v.within(ctx, 1)
 	defer cancel()
@@ -196,8 +195,8 @@ func (v *verifier) inTime(ctx context.Context, r *remedy, got *Verified) error {
 	return err
 }
 
-// try judges one remedy. An error means that verification cannot go on; what is
-// wrong with the remedy is its outcome.
+// try judges one remedy. An error means that verification cannot go on; a fault of the
+// remedy is its outcome.
 func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	drop := func(reason string) error {
 		got.Outcome, got.Reason = Dropped, reason
@@ -225,7 +224,7 @@ func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	return nil
 }
 
-// prepare lays a remedy over the module, unless it is broken, beside those that were kept.
+// prepare lays a remedy over the module beside the kept ones, unless it is broken.
 func (v *verifier) prepare(ctx context.Context, r *remedy) (err error) {
 	if r.broken == nil {
 		r.alone, r.broken = r.make(ctx)
@@ -244,7 +243,7 @@ func (v *verifier) examine(ctx context.Context, r *remedy, got *Verified) error 
 		v.Progress("go vet " + pkg)
 		_, err := r.with.run(ctx, "go", tool, pkg)
 		if err != nil {
-			if _, before := v.run(ctx, "go", tool, pkg); before != nil { // it complains of something else
+			if _, before := v.run(ctx, "go", tool, pkg); before != nil { // it fails without the remedy, too
 				tool = "build"
 				_, err = r.with.run(ctx, "go", tool, pkg)
 			}
@@ -298,10 +297,10 @@ func (v *verifier) measure(ctx context.Context, r *remedy, got *Verified) error 
 	return nil
 }
 
-// most is how many judges a remedy has: those that allocate most in its code.
+// most is the maximum number of judges of a remedy: those that allocate most in its code.
 const most = 4
 
-// contests builds both sides of the judges.
+// contests builds both sides for the judges.
 func (v *verifier) contests(ctx context.Context, r *remedy, judges []judge) (out []contest, err error) {
 	for _, m := range judges[:min(most, len(judges))] {
 		con := contest{judge: m}
@@ -316,7 +315,7 @@ func (v *verifier) contests(ctx context.Context, r *remedy, judges []judge) (out
 	return out, nil
 }
 
-// build compiles the tests of a package, once for what is laid over the module.
+// build compiles the tests of a package, once per overlay.
 func (v *verifier) build(ctx context.Context, in command, p *testPackage) (string, error) {
 	key := fmt.Sprint(p.ImportPath, in.env)
 	if v.built[key] == "" {
@@ -330,7 +329,7 @@ func (v *verifier) build(ctx context.Context, in command, p *testPackage) (strin
 	return v.built[key], nil
 }
 
-// Count returns how many fixes had that outcome.
+// Count returns the number of fixes with the given outcome.
 func (v *Verification) Count(outcome string) (n int) {
 	for _, f := range v.Fixes {
 		if f.Outcome == outcome {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// A way is the step by which a value reaches the heap, and where.
+// A way is the step by which a value reaches the heap, and its place.
 type way struct {
 	text string
 	at   place
 }
 
-// hide is what a value is passed through where it takes a way, so that the compiler does not see it go there.
+// hide is the function that a value passes through on a way, so that the compiler does not see where it goes.
 const hide = "isobarHide"
 
-// hider is the file that defines it. The compiler follows no pointer through arithmetic on an integer.
+// hider is the file that defines hide. The compiler follows no pointer through integer arithmetic.
 const hider = `package %s
 
 import "unsafe"
@@ -30,18 +30,18 @@ func ` + hide + `[T any](v T) T {
 }
 `
 
-// A prover compiles packages without some of the ways to the heap, to see what goes there all the same.
+// A prover compiles packages without some of the ways to the heap, to see what still goes there.
 type prover struct {
 	x    *explainer
 	ctx  context.Context
-	said map[string]escapes // by the ways left out; nil for what does not build
-	left int                // how many more it compiles
-	by   time.Time          // when it stops, at the latest
+	said map[string]escapes // by the ways left out; nil if that does not build
+	left int                // compilations left
+	by   time.Time          // when to stop, at the latest
 }
 
-// ways returns the ways of a site to the heap, beginning with the one that the compiler names, and whether they are
-// all: whether the compiler leaves the site on the stack without them. Each of them by itself takes it to the heap.
-// Made is the weight of what takes the first one.
+// ways returns the ways of a site to the heap, beginning with the one that the compiler names,
+// and whether these are all: without them, the compiler leaves the site on the stack. Each of
+// them alone takes it to the heap. made is the weight of what takes the first one.
 func (p *prover) ways(e *Explained, first way, made int64) (all []way, proven bool) {
 	const most = 4
 	all = []way{first}
@@ -64,10 +64,10 @@ func (p *prover) ways(e *Explained, first way, made int64) (all []way, proven bo
 	return all, len(all) <= most
 }
 
-// next is the way that the compiler names without others, the zero way where that is not known, and whether it names
-// none.
+// next returns the way that the compiler names once others are left out, the zero way
+// if unknown, and whether it names none.
 func (p *prover) next(e *Explained, without []way, made int64) (next way, stays bool) {
-	const much = 0.05 // of what is made
+	const much = 0.05 // fraction of what is made
 	said := p.without(without)
 	if said == nil || e.hides(said) || e.grown(without, said) {
 		return way{}, false
@@ -76,7 +76,7 @@ func (p *prover) next(e *Explained, without []way, made int64) (next way, stays 
 	return next, float64(weight) <= much*float64(made)
 }
 
-// without is what the compiler says once ways are left out; nil where that does not build.
+// without returns what the compiler says once ways are left out, or nil if that does not build.
 func (p *prover) without(ways []way) escapes {
 	key := fmt.Sprint(ways)
 	said, known := p.said[key]
@@ -127,15 +127,15 @@ func (p *prover) compile(ways []way) escapes {
 	return said
 }
 
-// hides reports whether something that hides goes to the heap in the line of a site: what that boxes is there.
+// hides reports whether the hiding itself puts something on the heap in the line of a site, such as what it boxes.
 func (e *Explained) hides(said escapes) bool {
 	return slices.ContainsFunc(e.spots, func(s spot) bool {
 		return slices.ContainsFunc(said[spot{s.place, 0}], escaping)
 	})
 }
 
-// grown reports whether the function of a site that is inlined is too large to be, once ways are hidden in it, which
-// makes other ways.
+// grown reports whether hiding ways in the inlined function of a site makes it too
+// large to inline, which creates other ways.
 func (e *Explained) grown(without []way, said escapes) bool {
 	here := func(w way) bool { return filepath.Dir(w.at.file) == filepath.Dir(e.begins.Filename) }
 	return e.inlined && slices.ContainsFunc(without, here) &&

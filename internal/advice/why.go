@@ -16,12 +16,11 @@ import (
 	"strings"
 )
 
-// ErrLine is wrapped by the errors of a place that is not written FILE:LINE.
+// ErrLine is wrapped by errors about a place that is not written FILE:LINE.
 var ErrLine = errors.New("want FILE:LINE")
 
-// A Fact is one diagnostic of the compiler, in its form, that of the language server
-// protocol: what escapes, and why, or what is inlined. Escape diagnostics explain; that
-// a line has none does not prove that it does not allocate.
+// A Fact is one diagnostic of the compiler, in the form of the language server protocol: what
+// escapes and why, or what is inlined. A line without escape diagnostics may still allocate.
 type Fact struct {
 	file               string
 	Range              struct{ Start struct{ Line, Character int } }
@@ -47,13 +46,14 @@ func (f Fact) String() string {
 	return s
 }
 
-// A spot is a place within its line. Columns begin with 1; 0 is none.
+// A spot is a column of a line. Columns begin with 1; 0 is none.
 type spot struct {
 	place
 	column int
 }
 
-// where is the place of one of the steps, or, for -1, of the compiler as it says so: where the code is inlined to.
+// where returns the position of a step or, for -1, of the fact as the compiler has it,
+// where the code is inlined to.
 func (f *Fact) where(step int) spot {
 	if step < 0 {
 		return spot{place{f.file, f.Range.Start.Line}, f.Range.Start.Character}
@@ -66,8 +66,8 @@ func (f *Fact) where(step int) spot {
 	return spot{place{name, at.Range.Start.Line}, at.Range.Start.Character}
 }
 
-// at is where the code has one of the steps, or, for -1, what the fact is about: among some files, where that is
-// inlined from code that is not.
+// at returns where the source has a step or, for -1, the subject of the fact. For
+// inlined code it is the innermost position that among accepts.
 func (f *Fact) at(step int, among func(spot) bool) spot {
 	last := step
 	for last+1 < len(f.RelatedInformation) && f.RelatedInformation[last+1].Message == "inlineLoc" {
@@ -81,15 +81,15 @@ func (f *Fact) at(step int, among func(spot) bool) spot {
 
 func anywhere(spot) bool { return true }
 
-// inlined reports whether it is about a copy of the code.
+// inlined reports whether the fact is about an inlined copy of the code.
 func (f *Fact) inlined() bool { return f.at(-1, anywhere) != f.where(-1) }
 
-// shape matches the type arguments of what the compiler makes of a generic function.
+// shape matches the type arguments in the compiler's names of generic instances.
 var shape = regexp.MustCompile(`\[go\.shape\.(?:[^\[\]]|\[\])*\]`)
 
-// decides is the step of a flow that takes it to the heap, and its number: the last one that says
-// from where, as what comes before is assigned to a variable or handed through. Taking an address only matters where
-// nothing else is done.
+// decides returns the step that takes a flow to the heap, and its index: the last one
+// with a source, because earlier ones assign to a variable or pass the value on. Taking
+// an address only counts if there is no other step.
 func (f *Fact) decides() (text string, step int) {
 	text, step = f.Message, -1
 	defer func() { text = shape.ReplaceAllString(text, "[...]") }()
@@ -107,8 +107,7 @@ func (f *Fact) decides() (text string, step int) {
 	return text, step
 }
 
-// Why compiles the package of a file and returns what the compiler says of
-// the line.
+// Why compiles the package of a file and returns what the compiler says about the line.
 func Why(ctx context.Context, at string) ([]Fact, error) {
 	i := strings.LastIndexByte(at, ':')
 	line, err := strconv.Atoi(at[i+1:])
@@ -129,7 +128,7 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	if file, err = filepath.EvalSymlinks(file); err != nil { // as the go command has it
 		return nil, fmt.Errorf("advise: why: %w", err)
 	}
-	apart := overlay(nil).apart([]string{file}) // from files of other packages that are called alike
+	apart := overlay(nil).apart([]string{file}) // from files of other packages with the same name
 	dir, err := compiled(ctx, filepath.Dir(file), "", apart, "build", ".")
 	if err != nil {
 		return nil, fmt.Errorf("advise: why: %w; fix this first", err)
@@ -138,9 +137,9 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	return facts(dir, func(f *Fact) bool { return f.file == file && f.Range.Start.Line == line })
 }
 
-// compiled compiles packages by a command of go, with more flags of the compiler, and returns the directory that holds
-// what the compiler says of them. Its name is part of the build's key: a fresh one keeps the go command from taking a
-// package out of its cache. Files stand for others.
+// compiled compiles packages by a go command, with extra compiler flags and an overlay, and
+// returns the directory with what the compiler says about them. The name of the directory is
+// part of the build key: a fresh one keeps the go command from taking packages from its cache.
 func compiled(ctx context.Context, in, flags string, files overlay, verb string, pkgs ...string) (dir string,
 	err error) {
 	if dir, err = os.MkdirTemp("", "isobar-why-"); err != nil {
@@ -160,7 +159,7 @@ func compiled(ctx context.Context, in, flags string, files overlay, verb string,
 	return dir, err
 }
 
-// facts reads what the compiler wrote.
+// facts reads the wanted facts that the compiler wrote.
 func facts(dir string, wanted func(*Fact) bool) (out []Fact, err error) {
 	files, err := fs.Glob(os.DirFS(dir), "*/*.json") // by package
 	if err != nil {
