@@ -18,14 +18,14 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// A unit is one package: what the go command says of it, and what was found.
+// A unit is one package: the go command's data, and what was found.
 type unit struct {
 	*packages.Package
 	outcome
 	skipped string // why it was not checked
 }
 
-// An outcome is what is kept of a package when it has been checked.
+// An outcome is what is kept of a package after it was checked.
 type outcome struct {
 	Files    []file
 	Findings []Finding
@@ -39,18 +39,18 @@ type file struct {
 	Funcs     []function
 }
 
-// A function is one that a file declares.
+// A function is a declared function of a file.
 type function struct {
 	Name string
 	Line int // of the word func
 }
 
-// collectAt is our own GOGC while packages are checked: 50 would take an eighth more memory
-// for one of 50,000 lines, which is more than staticcheck takes, and a fifth less time.
+// collectAt is our GOGC while packages are checked: with 50, a package of 50,000 lines takes
+// an eighth more memory, which is more than staticcheck takes, and a fifth less time.
 const collectAt = 35
 
-// analyze loads the packages and runs the checks on each, as many at a time as
-// there are processors. None of them is kept beyond its outcome.
+// analyze loads the packages and runs the checks on each, as many at a time as there
+// are processors. It keeps only their outcomes.
 func analyze(ctx context.Context, c Config) ([]*unit, error) {
 	pkgs, err := load(ctx, c)
 	if err != nil {
@@ -90,9 +90,8 @@ func analyze(ctx context.Context, c Config) ([]*unit, error) {
 	return units, nil
 }
 
-// examine fills in the outcome: from the cache where nothing has changed since.
-// What the compiler has accepted is checked even where its types are not all
-// known here, as those that C gives.
+// examine fills in the outcome, from the cache if nothing has changed. It checks what
+// the compiler accepts even if some types are unknown here, such as those from C.
 func (u *unit) examine(s *session, store *cache, checks []*check.Check) {
 	if len(u.Errors) > 0 {
 		u.skipped = reason(u.Errors)
@@ -120,8 +119,7 @@ func (u *unit) examine(s *session, store *cache, checks []*check.Check) {
 	store.put(key, &u.outcome)
 }
 
-// diagnoses runs the checks on a package. A check that cannot cope with it is
-// an error.
+// diagnoses runs the checks on a package. It returns an error if a check panics.
 func diagnoses(p *packages.Package, checks []*check.Check) (found []Finding, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -134,7 +132,7 @@ func diagnoses(p *packages.Package, checks []*check.Check) (found []Finding, err
 		analyzers = append(analyzers, ch.Analyzer)
 		byName[ch.Name] = ch
 	}
-	// so that a panic comes here
+	// sequential: a panic must happen here
 	graph, err := checker.Analyze(analyzers, []*packages.Package{p}, &checker.Options{Sequential: true})
 	if err != nil {
 		return nil, err
@@ -161,7 +159,7 @@ func describe(p *packages.Package, f *ast.File) file {
 	return out
 }
 
-// diagnose is what a check reports, as a finding whose file has its absolute name.
+// diagnose returns what a check reports as a finding, with the absolute name of its file.
 func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) Finding {
 	pos, end := p.Fset.Position(d.Pos), p.Fset.Position(max(d.Pos, d.End))
 	out := Finding{

@@ -13,8 +13,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// program notes where the program of a profile was built again since: its file
-// is there and has another build id.
+// program notes whether the program of a profile was built again since: its file then
+// has another build id. From the same program, it completes the profile: see enter.
 func (j *joiner) program(name string, p *profile.Profile) {
 	if len(p.Mapping) == 0 || p.Mapping[0].BuildID == "" {
 		return
@@ -30,8 +30,8 @@ func (j *joiner) program(name string, p *profile.Profile) {
 	}
 }
 
-// buildID is the GNU build id of an ELF file, which the Go linker derives from what it
-// links; "" where there is none. It is the description of a note with that name.
+// buildID returns the GNU build id of an ELF file, or "". The Go linker derives it from
+// what it links. It is the description of a note with that name.
 func buildID(name string) string {
 	f, err := elf.Open(name)
 	if err != nil {
@@ -50,11 +50,11 @@ func buildID(name string) string {
 	return hex.EncodeToString(note[header:])
 }
 
-// literal matches the names of functions that no declaration has.
+// literal matches the names of functions without a declaration.
 var literal = regexp.MustCompile(`^(func\d+|gowrap\d+|deferwrap\d+|glob\.|init|\d+)$|-fm$|-range\d+$`)
 
-// functions compares where the functions of a profile begin with where the
-// files have them, and notes those that are inlined.
+// functions compares where functions begin in a profile and in the files, and records
+// which functions are inlined.
 func (j *joiner) functions(p *profile.Profile) {
 	for _, loc := range p.Location {
 		for _, line := range loc.Line[:max(0, len(loc.Line)-1)] {
@@ -78,8 +78,8 @@ func (j *joiner) functions(p *profile.Profile) {
 	}
 }
 
-// compare fails where more than a twentieth of the functions begin elsewhere
-// than the profiles say: they are of another source.
+// compare returns an error if more than a twentieth of the functions begin elsewhere
+// than the profiles say: the profiles are of another source.
 func (j *joiner) compare() error {
 	if len(j.moved) == 0 || len(j.moved) <= (len(j.moved)+len(j.still))/20 {
 		return nil

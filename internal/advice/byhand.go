@@ -21,11 +21,11 @@ import (
 // A diffFile is a patch on disk.
 type diffFile struct {
 	name  string   // absolute
-	base  string   // that its names are relative to
+	base  string   // that the names in it are relative to
 	files []string // that it changes, absolute
 }
 
-// byHand reads a patch and finds out what it changes.
+// byHand reads a patch, and returns the remedy with what it changes.
 func (v *verifier) byHand(ctx context.Context, name string) (*remedy, error) {
 	p, err := v.readPatch(ctx, name)
 	if err != nil {
@@ -63,8 +63,8 @@ func (v *verifier) byHand(ctx context.Context, name string) (*remedy, error) {
 	return m, nil
 }
 
-// changed returns the functions that text has otherwise than old or not at all, and the
-// first line that differs in one of them, or else in the file.
+// changed returns the functions of old that text changes or lacks, and the first line
+// that differs in one of them, or else in the file.
 func changed(old, text []byte) (names []string, first int) {
 	was, is := functionsOf(old), functionsOf(text)
 	for _, f := range was {
@@ -88,7 +88,7 @@ type functionText struct {
 	line       int
 }
 
-// functionsOf returns the functions that a file declares, named as a Finding has them.
+// functionsOf returns the functions that a file declares, named as in a Finding.
 func functionsOf(src []byte) (all []functionText) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution)
@@ -111,7 +111,7 @@ func functionsOf(src []byte) (all []functionText) {
 	return all
 }
 
-// equalLines is how many lines two texts begin with alike.
+// equalLines returns the number of equal lines at the beginning of two texts.
 func equalLines(a, b string) (n int) {
 	was, is := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for n < min(len(was)-1, len(is)-1) && was[n] == is[n] {
@@ -120,8 +120,7 @@ func equalLines(a, b string) (n int) {
 	return n
 }
 
-// readPatch finds out which files a patch changes, and refuses those that a
-// proof cannot be about.
+// readPatch finds which files a patch changes, and refuses patches that cannot be proven.
 func (v *verifier) readPatch(ctx context.Context, name string) (*diffFile, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -164,11 +163,11 @@ func (v *verifier) readPatch(ctx context.Context, name string) (*diffFile, error
 	return p, nil
 }
 
-// renames matches the lines of a patch that move a file.
+// renames matches the lines of a patch that rename or copy a file.
 var renames = regexp.MustCompile(`(?m)^(rename|copy) (from|to) .*$`)
 
-// basis returns the directory that the names of a patch are relative to: the
-// repository's, or else the one that was asked for, where that has the files.
+// basis returns the directory that the names in a patch are relative to: the
+// repository, or else the requested directory if it has the files.
 func (v *verifier) basis(rels []string) string {
 	for _, base := range []string{v.patch.base, v.at.dir} {
 		if slices.ContainsFunc(rels, func(rel string) bool { return exists(filepath.Join(base, rel)) }) {
@@ -183,8 +182,8 @@ func (v *verifier) git(ctx context.Context, dir string, args ...string) ([]byte,
 	return command{dir, []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(v.tmp), "LC_ALL=C"}}.run(ctx, "git", args...)
 }
 
-// gitApply makes a patch beside those that were kept, in a copy of the files, all of it
-// or nothing, and returns what it changed.
+// gitApply applies a patch beside the kept ones, in a copy of the files, completely or
+// not at all, and returns what it changed.
 func (v *verifier) gitApply(ctx context.Context, p *diffFile) (*Patch, error) {
 	dir, err := os.MkdirTemp(v.tmp, "apply-")
 	if err != nil {
@@ -221,7 +220,7 @@ func (v *verifier) gitApply(ctx context.Context, p *diffFile) (*Patch, error) {
 	return alone, nil
 }
 
-// textOf returns what a file has; nil where there is none.
+// textOf returns the contents of a file, or nil if it does not exist.
 func textOf(name string) ([]byte, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

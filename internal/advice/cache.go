@@ -19,18 +19,16 @@ import (
 	"github.com/isobar-go/isobar/internal/base/atomicfile"
 )
 
-// A cache keeps the outcome of packages in a directory, one file each. A file
-// is named by all that the outcome follows from: this program, the Go version,
-// the checks, and the package as the go command compiled it, which names that file
-// by the text of the package and of all that it imports.
-// What cannot be read or written is as if it were not there.
+// A cache keeps the outcomes of packages in a directory, one file each. The key of an outcome
+// covers all that it depends on: this program, the Go version, the checks, and the package as
+// the go command compiled it; the name of that file depends on the source of the package and
+// of all its imports. An entry that cannot be read or written counts as missing.
 type cache struct {
 	dir  string // empty for none
 	salt string
 }
 
-// cacheLimit is the size of a cache, in bytes, above which the files that were
-// not used for longest are removed.
+// cacheLimit is the size in bytes above which the least recently used files are removed.
 const cacheLimit = 64 << 20
 
 func newCache(c Config) *cache {
@@ -49,8 +47,8 @@ func newCache(c Config) *cache {
 	return &cache{dir: c.Cache, salt: salt}
 }
 
-// key names what follows from a package: of a kind, as the go command compiled it; ""
-// where that cannot be kept.
+// key returns the key of one kind of result about a package as the go command compiled
+// it, or "" if it cannot be cached.
 func (c *cache) key(kind string, p *packages.Package) string {
 	if c.dir == "" || len(p.Errors) > 0 || p.ExportFile == "" {
 		return ""
@@ -72,7 +70,7 @@ func stored[T any](c *cache, key string) *T {
 	}
 	if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour {
 		now := time.Now()
-		os.Chtimes(name, now, now) // when it was last used, roughly
+		os.Chtimes(name, now, now) // the time of the last use, roughly
 	}
 	return v
 }
@@ -85,10 +83,10 @@ func (c *cache) put(key string, v any) {
 	atomicfile.Bytes(filepath.Join(c.dir, key), 0o600, b.Bytes())
 }
 
-// shrink removes what was not used for longest where the cache has outgrown a
-// limit, and what a run that was killed left half written.
+// shrink removes the least recently used files if the cache exceeds the limit, and what
+// a killed run left half written.
 func (c *cache) shrink(limit int64) {
-	entries, _ := os.ReadDir(c.dir) // none where there is no cache
+	entries, _ := os.ReadDir(c.dir) // empty without a cache
 	var infos []fs.FileInfo
 	for _, e := range entries {
 		info, err := e.Info()

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A command runs programs in a directory, each in a process group of its own,
-// so that what they started ends with them when the context does.
+// A command runs programs in a directory, each in its own process group: when the
+// context ends, what the programs started ends with them.
 type command struct {
 	dir string
 	env []string // beyond that of this process
 }
 
-// of returns a program that can be started.
+// of returns a program ready to start.
 func (c command) of(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), c.env...)
@@ -27,8 +27,8 @@ func (c command) of(ctx context.Context, name string, args ...string) *exec.Cmd 
 	return cmd
 }
 
-// run returns what the program wrote to its standard output. The error of one
-// that failed ends with the last lines it wrote, those of its standard error last.
+// run returns the standard output of a program. If it fails, the error ends with its
+// last lines of output, those of standard error last.
 func (c command) run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	var out, errs bytes.Buffer
 	cmd := c.of(ctx, name, args...)
@@ -43,7 +43,7 @@ func (c command) run(ctx context.Context, name string, args ...string) ([]byte, 
 	return out.Bytes(), nil
 }
 
-// compile makes the program of a package's tests.
+// compile builds the test binary of a package.
 func (c command) compile(ctx context.Context, binary, pkg string, flags ...string) error {
 	_, err := c.run(ctx, "go", append(append([]string{"test", "-c", "-vet=off", "-o", binary}, flags...), pkg)...)
 	return err

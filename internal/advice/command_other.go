@@ -9,5 +9,5 @@ import (
 
 func groupAttr() *syscall.SysProcAttr { return nil }
 
-// killGroup kills p alone: there are no groups that could be killed whole.
+// killGroup kills p alone: there are no process groups.
 func killGroup(p *os.Process) error { return p.Kill() }

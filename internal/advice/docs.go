@@ -9,7 +9,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// docFuncs are what the template of the page of checks calls: the first line of a
+// docFuncs are the functions of the template of the checks page: the first line of a
 // check's documentation, and the others as one paragraph, escaped as Markdown.
 var docFuncs = template.FuncMap{
 	"escape": escape,
@@ -23,8 +23,7 @@ var docFuncs = template.FuncMap{
 	},
 }
 
-// Docs writes a page about the checks, in Markdown, made of nothing but what
-// they say of themselves.
+// Docs writes a page about the checks, in Markdown, from their own documentation alone.
 func Docs(w io.Writer, checks []*check.Check) error {
 	page := template.Must(template.New("checks.md.tmpl").Funcs(docFuncs).ParseFS(assets, "assets/checks.md.tmpl"))
 	if err := page.Execute(w, checks); err != nil {

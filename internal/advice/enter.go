@@ -11,7 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// entered is enter for the file of a profile whose program is about to go.
+// entered is enter for the file of a profile whose program will soon be removed.
 func entered(name string) error {
 	p, err := readProfile(context.Background(), name)
 	if err != nil || len(p.Mapping) == 0 || !enter(p) {
@@ -24,9 +24,9 @@ func entered(name string) error {
 	return errors.Join(p.Write(f), f.Close())
 }
 
-// enter puts the runtime's functions, which profiles of allocations leave out, below the lines that call them: the
-// program has the calls. What a conversion makes and what the boxing of its result does are two calls of one line.
-// It reports whether it found any.
+// enter adds the runtime functions, which allocation profiles leave out, below the lines that
+// call them; the program has the calls. This separates, for example, a conversion from the
+// boxing of its result, two calls on one line. It reports whether it added any.
 func enter(p *profile.Profile) (found bool) {
 	allocations := func(t *profile.ValueType) bool { return t.Type == "alloc_space" }
 	calls, functions := callsOf(p.Mapping[0]), map[string]*profile.Location{}
@@ -51,8 +51,8 @@ func enter(p *profile.Profile) (found bool) {
 	return found
 }
 
-// callsOf tells for a mapped program what the call calls that ends at an address of the profile; "" where there is
-// none, or not of one function. It is nil for a program that cannot be read so.
+// callsOf returns a function that names the callee of the call that ends at an address of the profile, or
+// returns "" if there is no call or no single callee. callsOf returns nil for a program that it cannot read.
 func callsOf(m *profile.Mapping) func(address uint64) string {
 	f, err := elf.Open(m.File)
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// A lifetimes makes the SSA of packages and knows what the functions of their
-// imports do: each import is worked out when it is first asked for, from source,
-// and kept in the cache by the contents of its export data. It belongs to one
-// goroutine.
+// A lifetimes builds the SSA of packages, and knows what the functions of their imports
+// do. It analyzes an import from source when first asked, and caches the facts by the
+// contents of the export data. It belongs to one goroutine.
 type lifetimes struct {
 	store    *cache
 	session  *session
@@ -31,7 +30,7 @@ func newLifetimes(store *cache, units []*unit) *lifetimes {
 	return l
 }
 
-// of returns the SSA of a package, or nil; it is kept.
+// of returns the SSA of a package, or nil, and keeps it.
 func (l *lifetimes) of(p *packages.Package) *life.Package {
 	built, ok := l.built[p]
 	if !ok {
@@ -41,9 +40,9 @@ func (l *lifetimes) of(p *packages.Package) *life.Package {
 	return built
 }
 
-// build returns the SSA of a package, or nil where it has none.
+// build returns the SSA of a package, or nil if it has none.
 func (l *lifetimes) build(p *packages.Package) *life.Package {
-	checked, _ := l.session.check(p) // errors are of what cgo declares; Build refuses what matters
+	checked, _ := l.session.check(p) // ignores errors, as of what cgo declares; Build refuses what matters
 	built, err := life.Build(life.Source{Fset: checked.Fset, Pkg: checked.Types, Files: checked.Syntax,
 		Info: checked.TypesInfo, Sizes: checked.TypesSizes, Facts: l.imported})
 	if err != nil {

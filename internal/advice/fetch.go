@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// cpuSeconds is how long a CPU profile is taken of a running program, where its
-// URL names no time.
+// cpuSeconds is the duration of a CPU profile of a running program, if its URL names none.
 const cpuSeconds = 10
 
-// patience is how long an endpoint may take beyond the seconds it is asked for.
+// patience is how long an endpoint may take beyond the requested seconds.
 const patience = 30 * time.Second
 
-// endpoints names the profiles that names stand for: the page that lists those of
-// a running program stands for what it has allocated, and its CPU time.
+// endpoints expands names of profiles: the index page of a running program stands for
+// its allocations and its CPU time.
 func endpoints(names []string) (all []string) {
 	for _, name := range names {
 		list, isList := strings.CutSuffix(strings.TrimSuffix(name, "/"), "/debug/pprof")
@@ -38,7 +37,7 @@ func remote(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
 }
 
-// open opens a file, or what a running program gives at a URL.
+// open opens a file, or the response of a running program at a URL.
 func open(ctx context.Context, name string) (_ io.ReadCloser, err error) {
 	defer func() {
 		if err != nil {

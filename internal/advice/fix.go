@@ -22,17 +22,16 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// A fix holds the edits of a finding, by the absolute name of the file.
+// A fix holds the edits of a finding, by absolute file name.
 type fix map[string][]change
 
-// A change puts text in the place of the bytes from start to end.
+// A change replaces the bytes from Start to End by Text.
 type change struct {
 	Start, End int
 	Text       string
 }
 
-// functionAt returns the name of the declared function around pos, with its type
-// where it is a method, or "".
+// functionAt returns the name of the declared function around pos, Type.Name for a method, or "".
 func functionAt(p *packages.Package, pos token.Pos) string {
 	for _, file := range p.Syntax {
 		for _, decl := range file.Decls {
@@ -46,7 +45,7 @@ func functionAt(p *packages.Package, pos token.Pos) string {
 	return ""
 }
 
-// edits returns the first fix of a diagnostic.
+// edits returns the edits of the first fix of a diagnostic.
 func edits(p *packages.Package, d analysis.Diagnostic) fix {
 	if len(d.SuggestedFixes) == 0 {
 		return nil
@@ -60,7 +59,7 @@ func edits(p *packages.Package, d analysis.Diagnostic) fix {
 	return out
 }
 
-// realName is the name of a file as git and the copy of the module know it.
+// realName returns the name of a file without symbolic links, as git has it.
 func realName(name string) string {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		return real
@@ -68,13 +67,12 @@ func realName(name string) string {
 	return name
 }
 
-// importEdit is what an edit that imports a package inserts. Several fixes of
-// a file may insert the same one.
+// importEdit matches the text of an edit that imports a package. Several fixes of a
+// file may insert the same one.
 var importEdit = regexp.MustCompile(`^\s*(import )?"[^"]+"\s*$`)
 
-// edited returns the source with the changes made, which may come from several
-// fixes: gofmt-clean where it was so before, and without the imports of the
-// standard library that the changes made unused.
+// edited applies changes, which may come from several fixes, to the source. The result is gofmt-clean
+// if src was, and has no imports of the standard library that the changes made unused.
 func edited(name string, src []byte, changes []change) ([]byte, error) {
 	changes = slices.Clone(changes)
 	slices.SortStableFunc(changes, func(a, b change) int {
@@ -105,14 +103,14 @@ func edited(name string, src []byte, changes []change) ([]byte, error) {
 	if was, err := format.Source(src); err != nil || !bytes.Equal(was, src) {
 		return text, nil
 	}
-	for before := []byte(nil); err == nil && !bytes.Equal(before, text); { // gofmt drops one empty statement at a time
+	for before := []byte(nil); err == nil && !bytes.Equal(before, text); { // gofmt drops empty statements one at a time
 		before = text
 		text, err = format.Source(text)
 	}
 	return text, err
 }
 
-// prune removes the imports that src uses and text no longer does.
+// prune removes the imports that src uses and text does not.
 func prune(name string, src, text []byte) ([]byte, error) {
 	before, err := parser.ParseFile(token.NewFileSet(), name, src, 0)
 	if err != nil {
@@ -156,8 +154,7 @@ func prune(name string, src, text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// std reports whether path looks like one of the standard library, whose
-// packages are named by its last element.
+// std reports whether path looks like a standard package, whose name is the last element of its path.
 func std(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".") && path != "C" && path != "unsafe"

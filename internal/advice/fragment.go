@@ -8,13 +8,13 @@ import (
 	"regexp"
 )
 
-// A Fragment is what a page has of its own: for another page to show.
+// A Fragment is the content of a page, for another page to show.
 type Fragment struct {
 	Title string
 	Parts template.HTML // facts, contents and main
 }
 
-// Style is what a Fragment needs beyond the style of package report.
+// Style returns what a Fragment needs in addition to the style of package report.
 func Style() template.CSS {
 	css, err := assets.ReadFile("assets/advice.css")
 	if err != nil {
@@ -23,12 +23,12 @@ func Style() template.CSS {
 	return template.CSS(css)
 }
 
-// fragment matches what a page has of its own; the page around it has a main, too.
+// fragment matches the content of a page; the outer page has a main element, too.
 var fragment = regexp.MustCompile(`(?s)<h1>(.*?)</h1>.*?(<dl class="facts">.*?</dl>).*?` +
 	`(<nav aria-label="Contents">.*?</nav>).*?<main id="content">(.*?)</main>`)
 
-// FragmentOf takes a page that Page wrote apart. The page is trusted: it is the
-// caller's to know that Page wrote it.
+// FragmentOf extracts the content of a page that Page wrote. It trusts the page: the
+// caller must know that Page wrote it.
 func FragmentOf(page []byte) (*Fragment, error) {
 	m := fragment.FindSubmatch(page)
 	if m == nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// A hiding rewrites a file so that values do not take some ways to the heap. It keeps the lines.
+// A hiding rewrites a file so that values do not take some ways to the heap. Line numbers stay the same.
 type hiding struct {
 	life.Source
 	size  int          // of the file
-	lines map[int]bool // of the ways
+	lines map[int]bool // with ways
 	puts  []insertion
 }
 
-// hidden is the text of a file whose ways are hidden: each value that is assigned, returned, passed on or put into
-// another in one of their lines. Back returns the column that something had in the file before; 0 for what hides.
+// hidden returns the text of a file with its ways hidden: each value that is assigned, returned, passed on or put
+// into another one in a line with a way. back returns the column that a spot had before; 0 for the hiding itself.
 func hidden(s life.Source, name string, ways []way) (with []byte, back func(spot) int, err error) {
 	i := slices.IndexFunc(s.Files, func(f *ast.File) bool { return s.Fset.Position(f.Package).Filename == name })
 	if i < 0 {
@@ -61,7 +61,7 @@ func hidden(s life.Source, name string, ways []way) (with []byte, back func(spot
 	}, nil
 }
 
-// node hides what a node hands on, if that is in one of the lines.
+// node hides the values that a node passes on in one of the lines.
 func (h *hiding) node(n ast.Node, stack []ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -110,7 +110,7 @@ func (h *hiding) assign(n *ast.AssignStmt) {
 	}
 }
 
-// results are those of the function around a node.
+// results returns the results of the function around a node.
 func (h *hiding) results(stack []ast.Node) *types.Tuple {
 	for _, n := range slices.Backward(stack) {
 		switch n := n.(type) {
@@ -125,7 +125,7 @@ func (h *hiding) results(stack []ast.Node) *types.Tuple {
 
 func (h *hiding) literal(n *ast.CompositeLit) {
 	t := h.underlying(n)
-	if p, ok := t.(*types.Pointer); ok { // of an element that is written without its type
+	if p, ok := t.(*types.Pointer); ok { // an element written without its type
 		t = p.Elem().Underlying()
 	}
 	for i, v := range n.Elts {
@@ -205,7 +205,8 @@ func (h *hiding) builtin(n *ast.CallExpr) {
 	}
 }
 
-// value hides one that becomes one of a type, nil for its own: before that, it may be a constant or no interface.
+// value hides v as a value of type to, or of its own type if to is nil. Constants and
+// nil stay as they are.
 func (h *hiding) value(v ast.Expr, to types.Type) {
 	lit, _ := v.(*ast.CompositeLit)
 	is := h.Info.Types[v]
@@ -224,7 +225,7 @@ func (h *hiding) value(v ast.Expr, to types.Type) {
 	}
 }
 
-// wrap puts a call around an expression, inside those of the expressions around it.
+// wrap puts a call around an expression, inside the calls around enclosing expressions.
 func (h *hiding) wrap(v ast.Expr, open string) {
 	from, to := h.offset(v.Pos()), h.offset(v.End())
 	h.puts = append(h.puts, insertion{from, h.size - to, open}, insertion{to, -1 - from, ")"})
@@ -241,7 +242,7 @@ func (h *hiding) line(at token.Pos) int { return h.Fset.Position(at).Line }
 
 func (h *hiding) offset(at token.Pos) int { return h.Fset.Position(at).Offset }
 
-// on reports whether one of the positions is in one of the lines.
+// on reports whether one of the positions is in a line with a way.
 func (h *hiding) on(at ...token.Pos) bool {
 	return slices.ContainsFunc(at, func(p token.Pos) bool { return h.lines[h.line(p)] })
 }

@@ -16,19 +16,18 @@ type probe struct {
 	from, to int // lines of its body
 }
 
-// An instrumenter lays hooks into the source of functions: around the body, which becomes
-// a function of its own so that what it alone holds is free when the hook looks. Lines stay
-// what they are.
+// An instrumenter adds hooks to the source of functions. A body becomes a function of its own,
+// so that what it alone holds is free when the hook looks. Line numbers stay the same.
 type instrumenter struct {
 	hooks  string // import path of the package of the hooks
 	probes []probe
 }
 
-// names of what is put into the source.
+// hookPackage is the name of the hooks' package.
 const hookPackage = "isobarmeasured"
 
-// file returns the source of a file with hooks in the functions that lines lie in; nil
-// where there is none.
+// file returns the source of a file with hooks in the functions around the lines; nil
+// if there are none.
 func (in *instrumenter) file(name string, src []byte, at []int) []byte {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution|parser.ParseComments)
@@ -46,7 +45,7 @@ func (in *instrumenter) file(name string, src []byte, at []int) []byte {
 	return inserted(src, e.puts)
 }
 
-// hooks are what is put into one file.
+// hooks is what is put into one file.
 type hooks struct {
 	in   *instrumenter
 	fset *token.FileSet
@@ -56,13 +55,13 @@ type hooks struct {
 	puts []insertion
 }
 
-// An insertion puts text at an offset of a file; at one offset, those of lower order come first.
+// An insertion puts text at an offset of a file; at equal offsets, lower orders come first.
 type insertion struct {
 	offset, order int
 	text          string
 }
 
-// inserted is a text with insertions.
+// inserted returns a text with insertions.
 func inserted(text []byte, puts []insertion) (out []byte) {
 	slices.SortStableFunc(puts, func(a, b insertion) int {
 		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.order, b.order))
@@ -81,7 +80,7 @@ func (e *hooks) put(at token.Pos, text string) {
 
 func (e *hooks) line(p token.Pos) int { return e.fset.PositionFor(p, false).Line }
 
-// hot reports whether a line lies in a node, and in no function literal within.
+// hot reports whether one of the lines lies in body, outside of the function literals within.
 func (e *hooks) hot(body *ast.BlockStmt) bool {
 	var inner []lines
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -159,7 +158,7 @@ func (e *hooks) source(n ast.Node) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// recovers reports whether a function itself calls recover, which has to be deferred.
+// recovers reports whether a function itself calls recover, which only works in a deferred function.
 func recovers(body *ast.BlockStmt) (found bool) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
@@ -172,7 +171,7 @@ func recovers(body *ast.BlockStmt) (found bool) {
 	return found
 }
 
-// parameters are the names of those that have one.
+// parameters returns the names of the parameters that have one.
 func parameters(l *ast.FieldList) (names []string) {
 	if l == nil {
 		return nil

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A Limit is when the processes that a command starts have to end.
+// A Limit bounds the time of the processes that a command starts.
 type Limit struct {
-	Budget time.Duration // for all of them; 0 for no end
-	Began  time.Time     // when it begins; zero for now, in each step
+	Budget time.Duration // for all of them; 0 for no limit
+	Began  time.Time     // when the budget begins; zero for now, in each step
 }
 
-// ends is when the budget is over; zero for never.
+// ends returns the end of the budget; zero for never.
 func (l Limit) ends() time.Time {
 	began := l.Began
 	switch {
@@ -25,13 +25,13 @@ func (l Limit) ends() time.Time {
 	return began.Add(l.Budget)
 }
 
-// keeping is a limit that ends before the other, by a part of it: what comes later needs that.
+// keeping returns a limit that ends earlier, by 1/part of the budget, to leave time for what comes later.
 func (l Limit) keeping(part time.Duration) Limit {
 	l.Budget -= l.Budget / part
 	return l
 }
 
-// within returns a context that ends with the budget, or before that, when a part of all of it is over.
+// within returns a context that ends with the budget, or earlier, once 1/part of the budget has passed.
 func (l Limit) within(ctx context.Context, part time.Duration) (context.Context, context.CancelFunc) {
 	end := l.ends()
 	if end.IsZero() {
@@ -43,7 +43,7 @@ func (l Limit) within(ctx context.Context, part time.Duration) (context.Context,
 	return context.WithDeadline(ctx, end)
 }
 
-// ended is the error of what was cut before something, if the budget alone did; else err.
+// ended returns the error of a step that was cut before something, if only the budget cut it; else err.
 func (l Limit) ended(ctx context.Context, err error, before string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -19,8 +19,8 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// load asks the go command for the packages that match: names, files, and the
-// export data of all they import; without patterns, for the one of the directory. Nothing is parsed yet.
+// load asks the go command for the matching packages: names, files, and export data of
+// all imports; without patterns, for the package of the directory. It parses nothing.
 func load(ctx context.Context, c Config) ([]*packages.Package, error) {
 	within, cancel := c.within(ctx, 1)
 	defer cancel()
@@ -44,8 +44,7 @@ func load(ctx context.Context, c Config) ([]*packages.Package, error) {
 	return pkgs, nil
 }
 
-// problems returns an error where a package could not be found, or none could
-// be checked.
+// problems returns an error if a package could not be found, or none could be checked.
 func problems(units []*unit) error {
 	var reasons []string
 	for _, u := range units {
@@ -65,7 +64,7 @@ func problems(units []*unit) error {
 		strings.Join(reasons[:min(shown, len(reasons))], "\n\t"))
 }
 
-// reason is the first of the errors, on one line.
+// reason returns the first error, on one line.
 func reason[E error](errs []E) string {
 	text := strings.Join(strings.Fields(strings.TrimPrefix(errs[0].Error(), "-: ")), " ")
 	if n := len(errs) - 1; n > 0 {
@@ -74,8 +73,7 @@ func reason[E error](errs []E) string {
 	return text
 }
 
-// sourceFiles returns the files that a package is checked from: as they were
-// written, not as cgo translates them.
+// sourceFiles returns the files to check a package from: as written, not as cgo translates them.
 func sourceFiles(p *packages.Package) []string {
 	for _, name := range p.CompiledGoFiles {
 		if !slices.Contains(p.GoFiles, name) {
@@ -85,23 +83,23 @@ func sourceFiles(p *packages.Package) []string {
 	return p.CompiledGoFiles
 }
 
-// A session type-checks packages, one after another. What it reads of their
-// imports stays for the next, up to a limit. It belongs to one goroutine.
+// A session type-checks packages, one after another. It keeps the imports that it
+// reads, up to a limit. It belongs to one goroutine.
 type session struct {
 	fset    *token.FileSet
 	imports map[string]*types.Package
 	overlay overlay
 }
 
-// importLimit is how many imported packages a session holds on to.
+// importLimit is the number of imported packages that a session keeps.
 const importLimit = 300
 
 func newSession(o overlay) *session {
 	return &session{token.NewFileSet(), map[string]*types.Package{}, o}
 }
 
-// check parses and type-checks a package. It returns a copy of p that holds
-// the syntax and the types, and what is wrong with them.
+// check parses and type-checks a package. It returns a copy of p with syntax and types,
+// and the errors.
 func (s *session) check(p *packages.Package) (*packages.Package, []error) {
 	if len(s.imports) > importLimit {
 		*s = *newSession(s.overlay)
@@ -145,7 +143,7 @@ type importFunc func(path string) (*types.Package, error)
 
 func (f importFunc) Import(path string) (*types.Package, error) { return f(path) }
 
-// load reads the export data of what p imports by a path.
+// load reads the export data of a package that p imports.
 func (s *session) load(p *packages.Package, path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil

@@ -15,9 +15,9 @@ import (
 
 const unproven = "no remedy is proven"
 
-// look says, of what has no proven remedy, what the code shows beside the facts: how it grows,
-// and what it is made for. It claims nothing of what could be changed there. It is said of a
-// candidate that saves nothing, too.
+// look describes an allocation without a proven remedy: how it grows, and what it is
+// made for. It does not claim that anything could be changed. The text also replaces
+// that of a candidate that saves nothing.
 func (k *subject) look() {
 	at := []string{unproven}
 	for _, part := range []string{k.grown(), k.purpose()} {
@@ -35,7 +35,7 @@ func (k *subject) look() {
 	}
 }
 
-// settle lets a site be one without a remedy.
+// settle makes a site one without a remedy.
 func (e *Explained) settle() {
 	e.Verdict, e.Remedy, e.Fix = Look, e.instead, false
 	if e.Callee != "" {
@@ -43,7 +43,7 @@ func (e *Explained) settle() {
 	}
 }
 
-// grown says what grows; "" where nothing does.
+// grown says what grows, or returns "".
 func (k *subject) grown() string {
 	if k.outside() || k.s.Kind != life.Append && k.s.Kind != life.MapGrow && k.growth.Loop == nil {
 		return ""
@@ -66,8 +66,8 @@ func (k *subject) grown() string {
 	return ""
 }
 
-// firstGroup reports whether nine tenths of it have the size of what a map makes for its first eight entries,
-// whatever its size hint.
+// firstGroup reports whether nine tenths of the bytes have the size that a map
+// allocates for its first eight entries, whatever its size hint.
 func (k *subject) firstGroup() bool {
 	const entries, control = 8, 8
 	m, ok := k.s.Type.Underlying().(*types.Map)
@@ -78,7 +78,7 @@ func (k *subject) firstGroup() bool {
 	return first != nil && first.Bytes > k.t.Bytes/10*9
 }
 
-// purpose says what takes the memory, where the expression itself tells.
+// purpose says what takes the memory, if the expression itself tells.
 func (k *subject) purpose() string {
 	if k.outside() {
 		if first := k.c.once(); first != "" {
@@ -94,7 +94,7 @@ func (k *subject) purpose() string {
 	return to + ", which it is made for: " + takes
 }
 
-// once is the function outside that makes all of the memory as it is called for the first time, or "".
+// once returns the function outside that makes all of the memory, by a sync.Once, on its first call; "" for none.
 func (c *cause) once() (first string) {
 	for _, way := range c.ways() {
 		inner := way.frames[:min(way.inside, len(way.frames))]
@@ -113,7 +113,7 @@ func (c *cause) once() (first string) {
 	return first
 }
 
-// usedOnce reports whether a value has no use beside one.
+// usedOnce reports whether a value has exactly one use.
 func usedOnce(v ssa.Value) bool {
 	uses := 0
 	for _, use := range *v.Referrers() {
@@ -124,8 +124,8 @@ func usedOnce(v ssa.Value) bool {
 	return uses == 1
 }
 
-// shared reports whether the memory may lie in one block with what others make, which lives as
-// long as any of them: small objects without pointers do.
+// shared reports whether the memory may share a block with that of others, and so live
+// as long as any of them: small objects without pointers do.
 func (k *subject) shared() bool {
 	if k.e.Size > tinyBlock {
 		return false
@@ -134,7 +134,7 @@ func (k *subject) shared() bool {
 	return k.outside() || slices.Contains(texts, k.s.Kind) || !check.HasPointers(k.s.Type)
 }
 
-// allocator names the function that allocates, where the line calls another and it is the only one.
+// allocator names the function that allocates below the callee, if it is the only one and not of the runtime.
 func allocator(c *cause) string {
 	if c.several || c.leaf == "" || c.leaf == c.callee || strings.HasPrefix(c.leaf, "runtime.") {
 		return ""

@@ -10,7 +10,7 @@ import (
 // A profile names a function by its import path, in whose last element dots are escaped,
 // its receiver and its type arguments: [...], or in full where it was inlined.
 
-// untyped is a function's name without type arguments.
+// untyped returns a function's name without type arguments.
 func untyped(function string) string {
 	depth := 0
 	return strings.Map(func(r rune) rune {
@@ -28,7 +28,7 @@ func untyped(function string) string {
 	}, function)
 }
 
-// packageOf is the import path of a function's package.
+// packageOf returns the import path of a function's package.
 func packageOf(function string) string {
 	dir, name := path.Split(untyped(function))
 	name, _, _ = strings.Cut(name, ".")
@@ -38,16 +38,16 @@ func packageOf(function string) string {
 	return dir + name
 }
 
-// lastName is a function's name without its package and receiver.
+// lastName returns a function's name without package and receiver.
 func lastName(function string) string {
 	function = untyped(function)
 	return function[strings.LastIndexByte(function, '.')+1:]
 }
 
-// majorVersion is the last element of an import path that is not a package's name.
+// majorVersion matches the last element of an import path if that is no package name.
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// shortName is a function's name as people write it: pkg.Type.Method.
+// shortName returns a function's name as people write it: pkg.Type.Method.
 func shortName(function string) string {
 	function = untyped(function)
 	name := path.Base(function)

@@ -11,13 +11,12 @@ import (
 	"strings"
 )
 
-// NewFrom returns the findings that the code of a git revision did not have.
-// The revision is laid over the repository and analyzed the same way.
+// NewFrom returns the findings that a git revision of the code did not have. The revision is laid
+// over the repository and analyzed the same way.
 //
-// A finding is known where the revision has one of the same check for the same
-// text in the same function; else anywhere, because code moves and functions
-// are renamed; else in the same function, because lines are reworded. Each
-// finding of the revision accounts for one.
+// A finding is known if the revision has one of the same check for the same text in the same
+// function; else for that text anywhere, because code moves and functions are renamed; else in the
+// same function, because lines are reworded. Each finding of the revision accounts for one.
 func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]Finding, error) {
 	tmp, err := os.MkdirTemp("", "isobar-base-")
 	if err != nil {
@@ -50,9 +49,9 @@ func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]F
 	return unknown(findings, known, base.overlay), nil
 }
 
-// atRevision returns the Config that analyzes the packages as the revision has them: what
-// it has otherwise, of the files that git does not ignore, is laid over the repository.
-// It has no patterns where the revision has nothing of what is analyzed.
+// atRevision returns the Config that analyzes the packages as of the revision: its
+// files that differ, of those that git does not ignore, are laid over the repository.
+// It has no patterns if the revision has none of the packages.
 func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, err error) {
 	if base.Dir, err = resolved(c.Dir); err != nil {
 		return base, err
@@ -110,7 +109,7 @@ func exists(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// present drops the patterns of directories that are not there.
+// present drops the patterns of directories that do not exist.
 func present(patterns []string, dir string) (out []string) {
 	if len(patterns) == 0 {
 		patterns = []string{"."}
@@ -124,7 +123,7 @@ func present(patterns []string, dir string) (out []string) {
 	return out
 }
 
-// unknown returns the findings that none of known accounts for.
+// unknown returns the findings that known does not account for.
 func unknown(findings, known []Finding, over overlay) []Finding {
 	src, was := texts{}, texts{}
 	for name, actual := range over {

@@ -14,8 +14,7 @@ type Step struct {
 	Command string `json:"command"`
 }
 
-// next says how to take a profile of what the packages have: of their
-// benchmarks, of a server, of their tests.
+// next says how to take a profile of the packages: of their benchmarks, a server, or their tests.
 func next(c Config, units []*unit) (steps []Step) {
 	patterns := cmp.Or(strings.Join(c.Patterns, " "), ".")
 	benchmarks, tests, pprof, server := "", "", false, false

@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// An overlay says which files stand for others, by absolute names; "" for none. The
-// go command sees it, and who reads sources by its names; nothing else does.
+// An overlay replaces files by others, by absolute names; "" removes a file. Only the
+// go command and code that reads sources by these names see it.
 type overlay map[string]string
 
-// command returns a command in a directory of the module for which the overlay holds.
+// command returns a command in the directory of the module that sees the overlay.
 func (o overlay) command(m *module, tmp string) (command, error) {
 	name, err := o.write(tmp)
 	return command{m.dir, []string{"PWD=" + m.dir, "GOFLAGS=" + strings.TrimSpace(m.GOFLAGS+" '-overlay="+name+"'")}}, err
 }
 
-// write writes it as the go command reads it.
+// write writes the overlay in the format of the go command.
 func (o overlay) write(tmp string) (name string, err error) {
 	text, err := json.Marshal(struct{ Replace overlay }{o})
 	if err != nil {
@@ -31,16 +31,16 @@ func (o overlay) write(tmp string) (name string, err error) {
 	return tempFile(tmp, "overlay-*.json", text)
 }
 
-// add lets a text stand for a file.
+// add replaces a file by a text.
 func (o overlay) add(tmp, name string, text []byte) (err error) {
 	o[name], err = tempFile(tmp, "*-"+filepath.Base(name), text)
 	return err
 }
 
-// renamed begins the names of files that are compiled under other names than their own.
+// renamed is the prefix of files that are compiled under other names.
 const renamed = "isobar-renamed-"
 
-// apart is an overlay in which files have other names, too.
+// apart returns an overlay that gives files other names, too.
 func (o overlay) apart(files []string) overlay {
 	all := maps.Clone(o)
 	for _, name := range files {
@@ -54,7 +54,7 @@ func (o overlay) apart(files []string) overlay {
 	return all
 }
 
-// tempFile makes a file with a text.
+// tempFile creates a temporary file with a text.
 func tempFile(dir, pattern string, text []byte) (name string, err error) {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
@@ -64,8 +64,8 @@ func tempFile(dir, pattern string, text []byte) (name string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// resolved is the absolute name of a directory without symbolic links, as the
-// go command prints it.
+// resolved returns the absolute name of a directory without symbolic links, as the go
+// command prints it.
 func resolved(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -74,11 +74,11 @@ func resolved(dir string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// A module is what the go command says of where it runs.
+// A module is the go command's view of a directory.
 type module struct {
 	GOMOD, GOWORK, GOFLAGS string
-	dir                    string // where it was asked, without symbolic links
-	root                   string // the module's or workspace's directory above
+	dir                    string // the directory, without symbolic links
+	root                   string // directory of the enclosing module or workspace
 }
 
 // goEnv asks the go command about a directory.

@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/plot"
 )
 
-// pageSites is how many sites a page describes; its table has all of them.
+// pageSites is the number of sites that a page describes; its table has all of them.
 const pageSites = 40
 
 type pageSite struct {
@@ -20,10 +20,10 @@ type pageSite struct {
 	Code, Preview []pageCode
 }
 
-// verdictOrder is the order of a page.
+// verdictOrder is the order of the verdicts on a page.
 var verdictOrder = []Verdict{Remedy, Candidate, Outside, Look, Unknown}
 
-// account fills in what the page says of each allocation.
+// account adds the allocations to the page.
 func (p *pageBody) account(a *Account, base string, shown []Finding, src texts) {
 	sites := a.ByVerdict()
 	var ids []string
@@ -39,8 +39,8 @@ func (p *pageBody) account(a *Account, base string, shown []Finding, src texts) 
 	p.Flame = flameOf(sites, ids)
 }
 
-// ByVerdict returns the sites with a remedy first, then those with a candidate, then the others; each
-// by their share.
+// ByVerdict returns the sites with a remedy first, then the candidates, then all
+// others, each group by share.
 func (a *Account) ByVerdict() []Explained {
 	order := func(e Explained) int {
 		return min(slices.Index(verdictOrder, e.Verdict), slices.Index(verdictOrder, Outside))
@@ -62,11 +62,10 @@ func pageSiteOf(id string, s *Explained, base string, shown []Finding, src texts
 	return p
 }
 
-// previewLines is the longest change that a page shows for a fix that was not
-// tried.
+// previewLines is the maximum number of lines that a page shows of a fix that was not tried.
 const previewLines = 24
 
-// preview is what the fix of a finding changes.
+// preview returns what the fix of a finding changes.
 func preview(f *Finding, src texts) (out []pageCode) {
 	for name, changes := range f.Edits {
 		before := src.read(name)
@@ -94,8 +93,8 @@ func siteTable(sites []Explained) *plot.Table {
 	return t
 }
 
-// flameOf draws what is allocated by verdict, function and site: bytes, or
-// objects where no profile has bytes.
+// flameOf draws allocations by verdict, function and site: in bytes, or in objects if
+// no profile has bytes.
 func flameOf(sites []Explained, ids []string) *plot.Plot {
 	value, unit := func(s *Explained) float64 { return s.Share.Bytes }, "bytes"
 	if !slices.ContainsFunc(sites, func(s Explained) bool { return s.Share.Bytes > 0 }) {

@@ -15,18 +15,17 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// A Patch is a set of files to change: what they hold, and what they should.
+// A Patch is a set of files to change, with their old and new contents.
 type Patch struct {
 	base  string // names in the text are relative to it
 	files map[string]contents
-	kept  fix   // the edits of fixes that are part of it
-	src   texts // of files that fixes are about, as they were first read
+	kept  fix   // edits of the fixes in it
+	src   texts // files that fixes change, as first read
 }
 
-type contents struct{ old, new []byte } // nil where there is no such file
+type contents struct{ old, new []byte } // nil if the file does not exist
 
-// newPatch returns an empty patch for the repository, or else the directory,
-// that dir is in.
+// newPatch returns an empty patch for the repository that dir is in, or else for dir.
 func newPatch(ctx context.Context, dir string) (*Patch, error) {
 	base, err := resolved(dir)
 	if err != nil {
@@ -40,7 +39,7 @@ func newPatch(ctx context.Context, dir string) (*Patch, error) {
 	return &Patch{base: base, files: map[string]contents{}, kept: fix{}, src: texts{}}, nil
 }
 
-// beyond returns what a fix changes beside those that are part of the patch.
+// beyond returns what a fix changes in addition to the patch.
 func (p *Patch) beyond(f fix) (*Patch, error) {
 	alone := &Patch{base: p.base, files: map[string]contents{}}
 	for name, changes := range f {
@@ -61,7 +60,7 @@ func (p *Patch) beyond(f fix) (*Patch, error) {
 	return alone, nil
 }
 
-// keep makes a fix, nil for a change by hand, and what it changes part of the patch.
+// keep adds a fix, nil for a change by hand, and what it changes to the patch.
 func (p *Patch) keep(f fix, alone *Patch) {
 	for name, changes := range f {
 		p.kept[name] = append(p.kept[name], changes...)
@@ -75,8 +74,7 @@ func (p *Patch) keep(f fix, alone *Patch) {
 	}
 }
 
-// PatchOf returns the patch of all fixes of the findings that fit together,
-// unproven.
+// PatchOf returns the patch of all fixes of the findings that fit together, without trying them.
 func PatchOf(ctx context.Context, dir string, findings []Finding) (*Patch, error) {
 	p, err := newPatch(ctx, dir)
 	if err != nil {
@@ -97,7 +95,7 @@ func PatchOf(ctx context.Context, dir string, findings []Finding) (*Patch, error
 // Files returns the absolute names of the files that the patch changes.
 func (p *Patch) Files() []string { return slices.Sorted(maps.Keys(p.files)) }
 
-// String is the patch in the unified format that git apply reads.
+// String returns the patch in the unified format that git apply reads.
 func (p *Patch) String() string {
 	var b bytes.Buffer
 	for _, name := range p.Files() {
@@ -117,7 +115,7 @@ func (p *Patch) String() string {
 	return b.String()
 }
 
-// Clean fails where git knows of changes in the files that are not committed.
+// Clean returns an error if git knows of uncommitted changes in the files.
 func (p *Patch) Clean(ctx context.Context, files []string) error {
 	if len(files) == 0 {
 		return nil
@@ -147,7 +145,7 @@ func (p *Patch) Write(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("advise: write: %w; nothing was changed", err)
 		}
-		modes[name] = info.Mode().Perm() // git knows no other than who may run a file
+		modes[name] = info.Mode().Perm() // git knows only the executable bit
 		if now, err := os.ReadFile(name); err != nil {
 			return fmt.Errorf("advise: write: %w; nothing was changed", err)
 		} else if !bytes.Equal(now, p.files[name].old) {

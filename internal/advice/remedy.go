@@ -6,19 +6,18 @@ import (
 	"path/filepath"
 )
 
-// A remedy is what is tried: the fix of a finding, or a patch that somebody
-// wrote.
+// A remedy is what is tried: the fix of a finding, or a hand-written patch.
 type remedy struct {
 	finding   Finding
 	pkgs      []string       // import paths of the packages that it changes
-	functions []string       // around what it changes, as a Finding has them
-	seen      map[judge]seen // what allocates there
+	functions []string       // around its changes, named as in a Finding
+	seen      map[judge]seen // what judges allocate there
 	broken    error          // why it cannot be tried
-	alone     *Patch         // while it is tried: what it changes beside those kept,
-	with      command        // what runs with it,
-	tests     []*suite       // and the tests that it must not break
+	alone     *Patch         // during its trial: what it changes beside the kept ones,
+	with      command        // a command that sees it,
+	tests     []*suite       // and the tests that must still pass
 
-	// make returns what it changes beside those that were kept.
+	// make returns what it changes beside the kept ones.
 	make func(context.Context) (*Patch, error)
 }
 

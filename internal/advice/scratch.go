@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// scratch proposes that a slice which dies in the round of a loop is made once, before the loop.
+// scratch proposes to make a slice that dies in the round of a loop once, before the loop.
 func (k *subject) scratch() {
 	m := k.mender()
 	if m == nil || k.outside() || k.s.Kind != life.Make || !k.dies() {
@@ -46,7 +46,7 @@ func (m *mender) stmt() ast.Stmt {
 	return m.path[i].(ast.Stmt)
 }
 
-// straight reports whether a statement of a list always comes to the expression, and calls nothing before.
+// straight reports whether a statement of a list always reaches the expression, and calls nothing before it.
 func (m *mender) straight(stmt ast.Stmt) bool {
 	switch stmt.(type) {
 	case *ast.AssignStmt, *ast.DeclStmt, *ast.ExprStmt, *ast.ReturnStmt:
@@ -69,7 +69,7 @@ func (m *mender) straight(stmt ast.Stmt) bool {
 	return m.listed(stmt)
 }
 
-// hoist declares the slice of all rounds before the loop. A round makes it where it is too small, and clears it.
+// hoist declares the slice before the loop. A round makes it only if it is too small, and clears it.
 func (m *mender) hoist(loop, stmt ast.Stmt, call *ast.CallExpr) bool {
 	list, of := m.free(fmt.Sprint("kept", m.s.From)), m.text(call.Args[0])
 	length, size := m.text(call.Args[1]), m.text(call.Args[len(call.Args)-1])

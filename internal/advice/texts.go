@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// texts reads files once, and splits them into lines once: by their names. One that
-// cannot be read has no text.
+// texts reads files once, and splits them into lines once. A file that cannot be read has no text.
 type texts map[string]*source
 
 type source struct {
 	text  []byte
 	err   error
-	lines []string // with what ends them; nil until they are asked for
+	lines []string // with line endings; nil until requested
 }
 
 func (t texts) read(name string) []byte { return t.of(name).text }
@@ -36,7 +35,7 @@ func (t texts) lines(name string) []string {
 	return s.lines
 }
 
-// line is a line of a file, trimmed, or "".
+// line returns line n of a file, trimmed, or "".
 func (t texts) line(name string, n int) string {
 	if lines := t.lines(name); n >= 1 && n <= len(lines) {
 		return strings.TrimSpace(lines[n-1])
@@ -44,7 +43,7 @@ func (t texts) line(name string, n int) string {
 	return ""
 }
 
-// flagged is the code of a finding, with its white space made even.
+// flagged returns the code of a finding, with normalized white space.
 func (t texts) flagged(f *Finding) string {
 	at := f.Spans[0]
 	src := t.read(at.File)

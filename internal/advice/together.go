@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// together proposes one struct for variables of a statement list, each of which is an object on the heap. The finding
-// is that of the first variable, whichever is asked for.
+// together proposes one struct for the variables of a statement list that are objects
+// on the heap. The finding is that of the first variable, whichever one k is about.
 func (k *subject) together() {
 	m := k.mender()
 	if k.outside() || k.s.Kind != life.Variable || m == nil {
@@ -28,8 +28,8 @@ func (k *subject) together() {
 	}
 }
 
-// alike are the variables of the list that live as long as this one, and the statements that declare them. They are
-// small: one that is kept longer than was seen keeps little memory of the others.
+// alike returns the variables of the list that live as long as this one, and the statements that declare
+// them. They are small: one that lives longer than measured keeps little memory of the others.
 func (m *mender) alike() (stmts []ast.Stmt, sites []*life.Site) {
 	const most = 128 // bytes
 	bytes, lives := int64(0), m.lives(m.s)
@@ -48,7 +48,7 @@ func (m *mender) alike() (stmts []ast.Stmt, sites []*life.Site) {
 	return stmts, sites
 }
 
-// list is the innermost statement list around the variable.
+// list returns the innermost statement list around the variable.
 func (m *mender) list() []ast.Stmt {
 	for _, n := range m.path {
 		switch n := n.(type) {
@@ -63,8 +63,8 @@ func (m *mender) list() []ast.Stmt {
 	return nil
 }
 
-// newNames are the names of a statement that declares variables, if it can become an assignment or go. One with a
-// comment stays, as that would lose its variable.
+// newNames returns the names that a statement declares, if it can become an assignment or be
+// removed. A statement with a comment stays, because the comment would lose its variable.
 func newNames(stmt ast.Stmt) (names []*ast.Ident) {
 	switch stmt := stmt.(type) {
 	case *ast.AssignStmt:
@@ -84,7 +84,7 @@ func newNames(stmt ast.Stmt) (names []*ast.Ident) {
 	return names
 }
 
-// variableAt is the site of a variable that a name declares, if it may be on the heap; else nil.
+// variableAt returns the site of a variable that a name declares, if it may be on the heap; else nil.
 func (m *mender) variableAt(id *ast.Ident) *life.Site {
 	at := m.p.Fset.Position(id.Pos())
 	for _, s := range m.p.At(at.Filename, at.Line) {
@@ -121,13 +121,13 @@ func (m *mender) lives(s *life.Site) string {
 	return l.String()
 }
 
-// wide reports whether a type has words of 64 bits that 32-bit machines do not align as sync/atomic needs them, unless
-// they are the first of an object.
+// wide reports whether a type has 64-bit words that 32-bit machines do not align as
+// sync/atomic requires, except at the beginning of an object.
 func wide(t types.Type) bool {
 	return types.SizesFor("gc", "amd64p32").Alignof(t) > types.SizesFor("gc", "386").Alignof(t)
 }
 
-// fields are the variables as a struct has them; nil where one's type has no name at the place.
+// fields returns the variables as fields of a struct, or nil if a type cannot be named at the place.
 func (m *mender) fields(at token.Pos, sites []*life.Site) (fields []string) {
 	for _, s := range sites {
 		if !nameable(m.p.Source, s.Type, at) {
@@ -138,8 +138,8 @@ func (m *mender) fields(at token.Pos, sites []*life.Site) (fields []string) {
 	return fields
 }
 
-// share declares the struct before the first statement, and makes each use name a field, if there are few. It refuses a
-// goto, which may run a declaration again, and a finalizer, which needs the beginning of an object.
+// share declares the struct before the first statement, and turns each use into a field, if there are few. It
+// refuses a goto, which may run a declaration again, and a finalizer, which needs the beginning of an object.
 func (m *mender) share(stmts []ast.Stmt, fields []string) bool {
 	name, begin, decl := m.free("shared"), stmts[0].Pos(), m.path[len(m.path)-2]
 	m.put(begin, begin, "var "+name+" struct {\n"+strings.Join(fields, "\n")+"\n}\n")
