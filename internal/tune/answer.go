@@ -15,8 +15,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// settingText is a setting as environment variables. Defaults of the runtime are left
-// out, unless nothing would remain.
+// settingText formats a setting as environment variables. It leaves out defaults of the runtime,
+// unless nothing else would remain.
 func settingText(c cell.Config) string {
 	var parts []string
 	if c.GC.Percent != cell.DefaultGC.Percent || c.GC.LimitBytes > 0 || c.GOMAXPROCS == 0 {
@@ -31,7 +31,7 @@ func settingText(c cell.Config) string {
 	return strings.Join(parts, " ")
 }
 
-// toSet is what to set in place of today's setting, whose limit would stay.
+// toSet formats the variables to set; it turns off a GOMEMLIMIT of today that would otherwise stay.
 func (r *Answer) toSet() string {
 	c := r.Applied()
 	if r.Base.GC.LimitBytes > 0 && c.GC.LimitBytes == 0 {
@@ -47,7 +47,7 @@ var metricNames = map[string]string{
 	"1/" + cell.Throughput: "time a request",
 }
 
-// nameOf is a metric's name for people.
+// nameOf returns the name of a metric for people.
 func nameOf(metric string) string {
 	if name := metricNames[metric]; name != "" {
 		return name
@@ -55,8 +55,8 @@ func nameOf(metric string) string {
 	return strings.Replace(metric, cell.FigurePrefix, "", 1)
 }
 
-// less says in percent how far a ratio is below 1, or above, with its interval: percent of what may be more than
-// twice as much, or less, say nothing.
+// less formats how far a ratio lies below or above 1, with its interval: in percent, or as a
+// factor if the interval runs from below 1 to above 2.
 func less(i Interval, what string) string {
 	if i.Lo < 1 && i.Hi > 2 {
 		return fmt.Sprintf("between %.2g and %.2g times the %s", i.Lo, i.Hi, what)
@@ -72,8 +72,8 @@ func less(i Interval, what string) string {
 	return fmt.Sprintf("%s %% %s %s [%s, %s]", percent(mid), way, what, percent(lo), percent(hi))
 }
 
-// gained says what a ratio of the objective's cost means, and at best: of a figure of which
-// more is better, how much more there is.
+// gained describes a ratio of the objective's cost, and the best case that its interval allows.
+// If more of a printed figure is better, it states the increase of that figure.
 func (r *Answer) gained(cost Interval) (says, best string) {
 	name := r.Objective.costName(isServed(r.Base))
 	figure, rises := r.figure()
@@ -83,7 +83,7 @@ func (r *Answer) gained(cost Interval) (says, best string) {
 	return less(cost.inverse(), nameOf(figure)), stat.Distinct(100*(1/cost.Lo-1), 0, 0) + " % may be gained"
 }
 
-// figure is a printed figure of which more is better.
+// figure returns the objective's metric; rises reports whether it is a printed figure of which more is better.
 func (r *Answer) figure() (metric string, rises bool) {
 	metric, rises = strings.CutPrefix(r.Objective.costName(isServed(r.Base)), "1/")
 	return metric, rises && metric != cell.Throughput
@@ -94,7 +94,7 @@ func (i Interval) inverse() Interval { return Interval{1 / i.Mid, 1 / i.Hi, 1 / 
 // excludes reports whether the interval lies on one side of v.
 func (i Interval) excludes(v float64) bool { return i.Hi < v || i.Lo > v }
 
-// gain is the measured effect on a metric; its Pairs are 0 if there is none.
+// gain returns the measured effect on a metric; Pairs is 0 if there is none.
 func (c *Choice) gain(metric string) Gain {
 	for _, g := range c.Gains {
 		if g.Metric == metric {
@@ -104,7 +104,7 @@ func (c *Choice) gain(metric string) Gain {
 	return Gain{}
 }
 
-// rests says what was measured of the choice.
+// rests says how many rounds and runs a choice rests on.
 func (c *Choice) rests(metric string) string {
 	pairs := fmt.Sprintf("%d paired rounds", c.gain(metric).Pairs)
 	if c.Runs > 0 {
@@ -159,23 +159,23 @@ func (r *Answer) Sentence() string {
 	return "no recommendation: " + reason + r.besides()
 }
 
-// open says what the runs leave open of a choice, and which runs may decide.
+// open says what the runs leave open about a choice, and how many more may decide.
 func (r *Answer) open(c *Choice) string {
 	objective := r.Objective.costName(isServed(r.Base))
 	gained, best := r.gained(c.Cost)
 	says := fmt.Sprintf("%s: %s by %s", settingText(c.Setting), gained, c.rests(objective))
-	// Wall time of runs that wait for a CPU is unsure for longer than the time on one.
+	// For runs that wait for a CPU, wall time stays uncertain for longer than CPU time.
 	if cpu := c.gain(cell.TotalCPU); objective != cell.TotalCPU && cpu.Verdict == string(stat.Better) {
 		says += fmt.Sprintf(", but for sure %s, which --objective cpu goes by", less(cpu.Ratio, nameOf(cell.TotalCPU)))
 	}
 	says += fmt.Sprintf("; up to %s; ", best)
 	pairs := c.gain(objective).Pairs
 	rounds := c.decisive(r.Tolerance, pairs)
-	if rounds <= pairs { // the interval is narrow enough: ranks or equal runs leave the doubt
+	if rounds <= pairs { // the interval is narrow enough: the rank test or the noise floor leaves the doubt
 		rounds = 2 * pairs
 	}
 	switch {
-	case isAttached(r.Base): // blocks share the time that there is
+	case isAttached(r.Base): // its blocks share a fixed budget of time
 		longer := time.Duration(math.Ceil(r.Seconds*float64(rounds)/float64(max(pairs, 1))/60)) * time.Minute
 		return says + fmt.Sprintf("about --budget %s may tell, less under a steady load",
 			strings.TrimSuffix(longer.String(), "0s"))
@@ -190,18 +190,18 @@ func (r *Answer) open(c *Choice) string {
 	return says + ", fewer where a run does more"
 }
 
-// manyRounds is how many rounds an answer asks for at most.
+// manyRounds is the most rounds that an answer suggests.
 const manyRounds = 100
 
-// decisive is in how many rounds the interval would lie below 1, or above what counts as a
-// gain, if it shrinks with the root of their number about the same middle.
+// decisive estimates how many rounds prove a gain or exclude one above the tolerance, if the
+// interval shrinks with the square root of their number and its middle stays.
 func (c *Choice) decisive(tolerance float64, rounds int) int {
 	proves, excludes := (1-c.Cost.Mid)/(c.Cost.Hi-c.Cost.Mid), (c.Cost.Mid-1+tolerance)/(c.Cost.Mid-c.Cost.Lo)
 	by := max(proves, excludes, 0.01)
 	return int(min(math.Ceil(float64(rounds)/(by*by)), manyRounds+1))
 }
 
-// besides names what was proven beside an objective that gains nothing for sure.
+// besides lists other choices that are proven when the objective gains nothing for sure.
 func (r *Answer) besides() (says string) {
 	for _, c := range r.Choices {
 		if c.Outcome == Recommended {
@@ -212,7 +212,7 @@ func (r *Answer) besides() (says string) {
 	return says
 }
 
-// Lines are the answer in sentences, the headline first.
+// Lines returns the answer as sentences, the headline first.
 func (r *Answer) Lines() []string {
 	out := []string{r.Headline}
 	for _, d := range r.Doubts {
@@ -233,7 +233,7 @@ func (r *Answer) Lines() []string {
 	return append(out, r.Others...)
 }
 
-// proof is how sure a choice is, in a word or with the reason why not.
+// proof says that a choice is proven, or why not.
 func proof(c Choice) string {
 	if c.Outcome == Recommended {
 		return "Proven."
@@ -256,7 +256,7 @@ func (r *Answer) Write(w io.Writer) error {
 			}
 		}
 	}
-	// What the setting may do follows the foremost doubt about the study, before the others.
+	// Warnings about the recommended setting follow the first doubt about the study, before the others.
 	doubts := slices.Insert(slices.Clone(r.Doubts), min(1, len(r.Doubts)), warnings...)
 	for i, d := range doubts {
 		if i == fewDoubts {
@@ -319,8 +319,8 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 	t.Flush()
 }
 
-// ratioText is a ratio with its interval. No figure is rounded onto a bound that it was
-// held against, nor onto 1 where the whole interval lies on one side of it.
+// ratioText formats a ratio with its interval. It rounds no figure onto a bound that decided
+// something, nor onto 1 if the whole interval lies on one side of it.
 func ratioText(i Interval, bounds ...float64) string {
 	if i.excludes(1) {
 		bounds = append(bounds, 1)
@@ -329,8 +329,7 @@ func ratioText(i Interval, bounds ...float64) string {
 	return fmt.Sprintf("%sx [%s, %s]", figure(i.Mid), figure(i.Lo), figure(i.Hi))
 }
 
-// WriteMore prints the details: every doubt, every comparison, the race, and the
-// frontier.
+// WriteMore prints the details: every doubt and comparison, the race and the frontier.
 func (r *Answer) WriteMore(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s: %s\n", r.Outcome, r.Reason)
@@ -375,7 +374,7 @@ func (r *Answer) writeGains(b *strings.Builder, c Choice) {
 	t.Flush()
 }
 
-// writeRace shows the measured rounds of an objective that no model predicts.
+// writeRace prints the measured rounds of an objective that no model predicts.
 func (r *Answer) writeRace(b *strings.Builder) {
 	first := true
 	for _, c := range r.Candidates {
@@ -396,8 +395,8 @@ func (r *Answer) writeRace(b *strings.Builder) {
 // and the recommended one.
 const frontierRows = 7
 
-// shown are the predictions to print, by ascending memory: a sample of the frontier,
-// today's setting and the recommended one.
+// shown returns the predictions to print, by ascending memory: a sample of the frontier, today's
+// setting and the recommended one.
 func (r *Answer) shown() []Prediction {
 	var out []Prediction
 	for i, p := range r.Frontier {
@@ -447,7 +446,7 @@ func (r *Answer) writeFrontier(b *strings.Builder) {
 
 func secondsText(v float64) string { return valueText(cell.WallTime, v) }
 
-// intervalText is an interval; a dash where there is none.
+// intervalText formats an interval, or a dash if it is zero.
 func intervalText(i Interval, text func(float64) string) string {
 	if i == (Interval{}) {
 		return "-"

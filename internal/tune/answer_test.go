@@ -12,9 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// TestPrintedRatiosAgree has rounds whose median ratio is below 1 while the median
-// of the tuned runs is above that of today's: what is printed beside a ratio must
-// not contradict it.
+// TestPrintedRatiosAgree has rounds whose median ratio is below 1 while the median of the tuned
+// runs is above today's: figures beside a ratio must not contradict it.
 func TestPrintedRatiosAgree(t *testing.T) {
 	base := cell.Config{Workload: "serve", Command: []string{"srv"}, GC: cell.DefaultGC}
 	tuned := base
@@ -56,8 +55,8 @@ func TestPrintedRatiosAgree(t *testing.T) {
 	}
 }
 
-// TestOpenAnswer: the first sentence of an answer without a proof names what was tried, what
-// may still be saved, and how many rounds would tell; and what was proven besides.
+// TestOpenAnswer: without a proof, the first sentence of an answer names what was tried, what may
+// still be saved, how many rounds would tell, and what else was proven.
 func TestOpenAnswer(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}
 	of := func(mid, lo, hi, waiting float64) string {
@@ -75,13 +74,13 @@ func TestOpenAnswer(t *testing.T) {
 	const head = "no recommendation: GOGC=800 GOMEMLIMIT=16MiB: "
 	const tail = "; proven besides, least memory: set GOGC=50: 20 % less memory [18, 22], 1 % more CPU time [0, 2]"
 	for want, got := range map[string]string{
-		// The interval reaches 8 points to either side, of which 2 would prove and none exclude.
+		// The interval reaches 8 points to either side: within 2 it would prove, and none would exclude.
 		head + "2 % less CPU time [-6, 10] by 9 paired rounds; up to 10 % may be saved; it would take more than --rounds " +
 			"100, fewer on a quieter machine" + tail: of(0.98, 0.9, 1.06, 0.5),
 		// 9 points, where 6 would prove: (9/6)² times 9 rounds.
 		head + "6 % less CPU time [-3, 15] by 9 paired rounds; up to 15 % may be saved; about --rounds 21 may tell, fewer " +
 			"where a run does more" + tail: of(0.94, 0.85, 1.03, 0),
-		// The interval proves, but not the verdict: more rounds than were made.
+		// The interval proves the gain, but the verdict does not: suggest more rounds than ran.
 		head + "5 % less CPU time [1, 9] by 9 paired rounds; up to 9 % may be saved; about --rounds 18 may tell, fewer " +
 			"where a run does more" + tail: of(0.95, 0.91, 0.99, 0),
 	} {
@@ -91,7 +90,7 @@ func TestOpenAnswer(t *testing.T) {
 	}
 }
 
-// TestOpenAnswerNamesCPU: where wall time stays open, CPU time that is saved for sure is said.
+// TestOpenAnswerNamesCPU: if wall time stays open, the answer states a certain saving of CPU time.
 func TestOpenAnswerNamesCPU(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}
 	for verdict, want := range map[stat.Verdict]string{
@@ -111,7 +110,7 @@ func TestOpenAnswerNamesCPU(t *testing.T) {
 	}
 }
 
-// TestShownDoubts: what may become of the setting that is recommended is never among the doubts left to the report.
+// TestShownDoubts: warnings about the recommended setting are never left to the report.
 func TestShownDoubts(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}
 	c := Choice{Name: Fastest, Setting: base, Outcome: Recommended, Warnings: []string{"its limit is tight"},
@@ -130,8 +129,8 @@ func TestShownDoubts(t *testing.T) {
 	}
 }
 
-// TestRatiosAreReadable: what is hardly off 1 is printed as 1.00, where nothing rests on
-// the difference.
+// TestRatiosAreReadable: a ratio hardly off 1 is printed as 1.00, unless something
+// depends on the difference.
 func TestRatiosAreReadable(t *testing.T) {
 	for want, i := range map[string]Interval{
 		"1.00x [0.97, 1.03]":   {1.0001, 0.97, 1.03},
@@ -164,8 +163,8 @@ func number(t *testing.T, text string) float64 {
 	return v
 }
 
-// TestNothingNegativeIsPrinted fabricates runs whose costs fit no line, some of
-// them nearly all collection, and wants intervals in order and no figure below 0.
+// TestNothingNegativeIsPrinted makes up runs whose costs fit no line, some of them almost all
+// collection. Intervals must be in order and no figure below 0.
 func TestNothingNegativeIsPrinted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for trial := range 50 {
@@ -198,8 +197,7 @@ func TestNothingNegativeIsPrinted(t *testing.T) {
 	}
 }
 
-// agreesWithRuns wants every interval in order and, of a setting that ran, around
-// what its runs measured.
+// agreesWithRuns wants every interval in order, and around the measurements if the setting ran.
 func agreesWithRuns(t *testing.T, name string, r *Answer) {
 	t.Helper()
 	for _, p := range r.Predicted {
@@ -239,8 +237,8 @@ func TestPredictionsAgreeWithTheRuns(t *testing.T) {
 	}
 }
 
-// TestWhatTheFirstRunTells wants what the first run shows of a program among the
-// doubts: processes that it leaves behind, and much output.
+// TestWhatTheFirstRunTells wants findings of the first run among the doubts:
+// processes left behind, and much output.
 func TestWhatTheFirstRunTells(t *testing.T) {
 	simulation, rng := program(0.3), rand.New(rand.NewPCG(5, 5))
 	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
@@ -264,8 +262,8 @@ func TestWhatTheFirstRunTells(t *testing.T) {
 	}
 }
 
-// TestMoreOfAFigure: an answer about a figure of which more is better says how much more, and
-// not how much less its inverse is.
+// TestMoreOfAFigure: if more of a figure is better, the answer says how much more there is, not
+// how much less of its inverse.
 func TestMoreOfAFigure(t *testing.T) {
 	for objective, want := range map[Objective]string{
 		"max:trees": "25 % more trees [0, 67] by 4 paired rounds; up to 67 % may be gained",

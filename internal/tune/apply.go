@@ -14,9 +14,9 @@ func (r *Answer) Deploys() bool {
 	return r.Outcome == Recommended || pod != nil && (pod.Setting.GC.Percent > 0 || pod.Setting.GC.LimitBytes > 0)
 }
 
-// Deploy is the recommended setting as files: that of the smallest pod that keeps
-// the objective, if pods were tried. Their memory follows from the greatest peak
-// of the fresh runs.
+// Deploy renders the recommended setting as files: that of the smallest pod that
+// keeps the objective, if pods were tried. The container's memory follows from the
+// largest peak of the fresh runs.
 func (r *Answer) Deploy() ([]deploy.File, error) {
 	c, pod := r.Applied(), r.SmallestPod()
 	if pod != nil {
@@ -43,7 +43,7 @@ func (r *Answer) Deploy() ([]deploy.File, error) {
 	return deploy.Files(s)
 }
 
-// WriteDeploy writes the files of Deploy into dir, which it makes.
+// WriteDeploy writes the files of Deploy into dir, which it creates.
 func (r *Answer) WriteDeploy(dir string) error {
 	files, err := r.Deploy()
 	if err != nil {

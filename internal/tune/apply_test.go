@@ -35,8 +35,8 @@ func TestWriteDeploy(t *testing.T) {
 	}
 }
 
-// TestGuard has a GOGC above today's come with a limit that acts only on more than the
-// runs took, in the sentence and in the files; a lower one and a limit of its own need none.
+// TestGuard: a GOGC above today's comes with a limit above what the runs took, in the sentence
+// and in the files. A lower GOGC needs no guard, nor does a setting with its own limit.
 func TestGuard(t *testing.T) {
 	p := program(0.3)
 	r, err := tuneSimulated(t, p, 0.01, func(c *Config) {

@@ -14,7 +14,7 @@ const (
 	Lost  = "lost"
 )
 
-// A Checked is what a second measurement says about a recommendation.
+// A Checked is the result of measuring a recommendation again.
 type Checked struct {
 	Outcome  string  `json:"outcome"`
 	Reason   string  `json:"reason"`

@@ -16,46 +16,44 @@ const (
 	LeastMemory = "least memory" // at the baseline's CPU time
 )
 
-// A Choice is a setting that was measured against the baseline in fresh rounds.
-// Its GOGC is never off without a GOMEMLIMIT.
+// A Choice is a setting measured against the baseline in fresh rounds. It never turns
+// GOGC off without a GOMEMLIMIT.
 type Choice struct {
 	Name string `json:"name"` // Fastest, SameMemory or LeastMemory
-	// Setting is the whole configuration. Setting.GC holds GOGC (Percent, -1 for
-	// off) and GOMEMLIMIT (LimitBytes, 0 for none), Setting.GOMAXPROCS is 0 where
-	// the runtime chooses.
+	// Setting is the whole configuration. Setting.GC holds GOGC (Percent, -1 for off) and
+	// GOMEMLIMIT (LimitBytes, 0 for none). Setting.GOMAXPROCS is 0 if the runtime chooses.
 	Setting cell.Config `json:"setting"`
-	// PeakBytes is the resident memory of the fresh runs at its peak: their
-	// median, least and greatest. What a container must allow lies above Hi.
+	// PeakBytes is the peak of resident memory in the fresh runs: median, least and greatest. A
+	// container must allow more than Hi.
 	PeakBytes Interval `json:"peak_bytes"`
-	// CPU, Memory and Cost (of the objective) are ratios to the baseline, with
-	// their 95 % intervals, or what Runs says: below 1 is less.
+	// CPU, Memory and Cost (of the objective) are ratios to the baseline; below 1 is less. Their
+	// intervals are 95 %, unless Runs is set.
 	CPU    Interval `json:"cpu_ratio"`
 	Memory Interval `json:"memory_ratio"`
 	Cost   Interval `json:"cost_ratio"`
-	// Outcome is Recommended where the choice keeps what its name promises beyond
-	// doubt, DefaultGood where it provably does not, else Inconclusive; Reason
-	// says why.
+	// Outcome is Recommended if the choice certainly keeps what its name promises, DefaultGood if
+	// it certainly does not, else Inconclusive. Reason says why.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason"`
-	// Runs is how many runs the model was fitted to that CPU and Cost come from; their
-	// intervals then hold 90 %. It is 0 where they come from the pairs alone.
+	// Runs is the number of runs behind the model that CPU and Cost come from; their intervals
+	// are then 90 %. It is 0 if they come from the pairs alone.
 	Runs int `json:"model_runs,omitempty"`
-	// Warnings are doubts about this setting alone, such as a limit close to
-	// where the program crawls.
+	// Warnings are doubts about this setting alone, such as a limit close to where
+	// the program crawls.
 	Warnings []string `json:"warnings,omitempty"`
 	Gains    []Gain   `json:"gains"` // every metric that was compared
 }
 
-// A Named is a setting that an answer names, as the fresh rounds measured it.
+// A Named is a setting that an answer names, with its figures from the fresh rounds.
 type Named struct {
-	Name    string // "today", or of a choice
-	Setting string // as environment variables, and whether the choice is proven
-	Key     string // of the configuration
-	// Bytes is peak memory, CPU is CPU time in seconds: medians.
+	Name    string // "today", or the name of a choice
+	Setting string // environment variables, and whether the choice is proven
+	Key     string // identifies the configuration
+	// Bytes is peak memory, CPU is CPU time in seconds; both are medians.
 	Bytes, CPU float64
 }
 
-// ran are the choices that fresh rounds measured.
+// ran returns the choices that fresh rounds measured.
 func (r *Answer) ran() (out []Choice) {
 	for _, c := range r.Choices {
 		if slices.ContainsFunc(c.Gains, func(g Gain) bool { return g.Pairs > 0 }) {
@@ -65,7 +63,7 @@ func (r *Answer) ran() (out []Choice) {
 	return out
 }
 
-// Named are today's setting and the choices, in the order of the answer; nil where
+// Named returns today's setting and the choices, in the order of the answer; nil if
 // there was nothing to prove.
 func (r *Answer) Named() (out []Named) {
 	for i, c := range r.ran() {
@@ -86,7 +84,7 @@ func (c *Choice) proven() string {
 	return "not proven"
 }
 
-// choices judges the arms behind the first by the rounds so far.
+// choices judges all arms but the first, the baseline, by the rounds so far.
 func (t *tuning) choices(e explored, arms []cell.Config, records [][]*cell.Record) (out []Choice, err error) {
 	results, err := t.compare(arms, records)
 	if err != nil {
@@ -104,9 +102,9 @@ func (t *tuning) choices(e explored, arms []cell.Config, records [][]*cell.Recor
 	return out, nil
 }
 
-// believe replaces what the pairs alone say of CPU and wall time by what all runs say,
-// where the model describes them. A gain that the model did not expect of the pick must
-// be in the pairs alone, too. It returns how many the runs are, else 0.
+// believe replaces the ratios of CPU and wall time from the pairs by those from all runs, if the
+// model fits. A gain that the model did not expect when it picked the setting must also show in
+// the pairs alone. It returns the number of runs, or 0 if it replaced nothing.
 func (t *tuning) believe(fitted *Model, p *pick, c cell.Config, r *compared) (runs int, err error) {
 	if t.races() || fitted.misfit || c.Key() != t.with(c.GC).Key() {
 		return 0, nil
@@ -119,7 +117,7 @@ func (t *tuning) believe(fitted *Model, p *pick, c cell.Config, r *compared) (ru
 	for metric, ratio := range map[string]Interval{cell.TotalCPU: cpu, cell.WallTime: wall} {
 		by := r.by[metric]
 		shown := by.Verdict == stat.Better || p.cost.Mid <= 1-t.Tolerance
-		if by.Pairs >= leastRounds { // an interval that its own runs leave is too narrow
+		if by.Pairs >= leastRounds { // the pairs' own ratio lies outside the interval: that is too narrow
 			ratio.Lo, ratio.Hi = min(ratio.Lo, by.Ratio), max(ratio.Hi, by.Ratio)
 		}
 		by.Ratio, by.Lo, by.Hi, by.Verdict = ratio.Mid, ratio.Lo, ratio.Hi, stat.NoDifference

@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// tuneSeeded tunes a simulated program for CPU time, with a seed of its own.
+// tuneSeeded tunes a simulated program for CPU time, with the given seed.
 func tuneSeeded(t *testing.T, program simulated, noise float64, seed uint64) *Answer {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 9))
@@ -24,8 +24,8 @@ func tuneSeeded(t *testing.T, program simulated, noise float64, seed uint64) *An
 	return r
 }
 
-// TestProvesInNoise: runs that scatter by 8 % leave a gain that the model explains
-// proven in 20 runs, and no setting recommended that takes more than today's.
+// TestProvesInNoise: in runs that scatter by 8 %, a gain that the model explains is proven within
+// 20 runs. No recommended setting costs more than today's.
 func TestProvesInNoise(t *testing.T) {
 	const studies = 12
 	proven, worse := 0, 0
@@ -63,8 +63,8 @@ func TestProvesNothingWhereNothingGains(t *testing.T) {
 	}
 }
 
-// TestLeavesWhatNeverCollects: a program that turns the collector off after a few collections of
-// its start, which another GOGC shows, and whose runs differ by much.
+// TestLeavesWhatNeverCollects: a program that turns the collector off after a few collections at
+// its start, which only another GOGC reveals, and whose runs vary much.
 func TestLeavesWhatNeverCollects(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -94,7 +94,7 @@ func TestLeavesWhatNeverCollects(t *testing.T) {
 	}
 }
 
-// TestNeverCollectsInAShortBudget: one run answers a program that never collects, whatever --budget is.
+// TestNeverCollectsInAShortBudget: one run suffices for a program that never collects, whatever the budget.
 func TestNeverCollectsInAShortBudget(t *testing.T) {
 	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Throughput,
 		Direct: true, Budget: time.Second}
@@ -112,8 +112,8 @@ func TestNeverCollectsInAShortBudget(t *testing.T) {
 	}
 }
 
-// TestProofRestsOnRuns: of programs whose collections and memory cost anything, much less
-// and more than recorded programs show, hardly one is given a setting that costs CPU time.
+// TestProofRestsOnRuns: collections and memory of these programs cost anything, far less or more
+// than in recorded programs. Hardly any gets a setting that costs CPU time.
 func TestProofRestsOnRuns(t *testing.T) {
 	const studies = 60
 	proven, worse := 0, 0
@@ -137,16 +137,16 @@ func TestProofRestsOnRuns(t *testing.T) {
 	}
 }
 
-// TestRatiosOfFewRuns: the interval of a stated ratio holds the ratio that later runs approach. Where a study
-// draws from a few recorded runs it holds theirs less often, as a mean of few is off by what they happened to be:
-// docs/adr/0046.
+// TestRatiosOfFewRuns: the interval of a stated ratio contains the ratio that later runs
+// approach. In a study of a few recorded runs it contains the ratio of those less often, as the
+// mean of few runs is off: docs/adr/0046.
 func TestRatiosOfFewRuns(t *testing.T) {
 	studies := 12
 	if os.Getenv("ISOBAR_SOAK") != "" {
 		studies = 150
 	}
 	for _, noise := range []float64{0.05, 0.10} {
-		for _, recorded := range []int{0, 3} { // runs of each setting, one more of today's; 0: fresh runs
+		for _, recorded := range []int{0, 3} { // runs of each setting, plus one of today's; 0: fresh runs
 			var held moments
 			for trial := range uint64(studies) {
 				rng := rand.New(rand.NewPCG(trial, 31))
@@ -191,7 +191,7 @@ func TestRatiosOfFewRuns(t *testing.T) {
 	}
 }
 
-// TestHopelessSettingsLeave: rounds go to the settings that may keep their promise.
+// TestHopelessSettingsLeave: rounds go to the settings that may still keep their promise.
 func TestHopelessSettingsLeave(t *testing.T) {
 	p, rng := program(0.25), rand.New(rand.NewPCG(3, 3))
 	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU}
@@ -226,7 +226,7 @@ func TestHopelessSettingsLeave(t *testing.T) {
 	}
 }
 
-// TestFitRatio: what shifts all runs leaves doubt about a time, not about a ratio.
+// TestFitRatio: a shift of all runs makes a time uncertain, but not a ratio.
 func TestFitRatio(t *testing.T) {
 	priors := [terms]prior{{1, 2}, {2.5, 1}, {}, {}}
 	a := sample{vector{1, 0.1}, place{1, 5}, 0.01, 0.02}
@@ -251,7 +251,7 @@ func TestFitRatio(t *testing.T) {
 	}
 }
 
-// TestFitOutliers: one run that a neighbour doubled hardly moves the estimate.
+// TestFitOutliers: one run slowed to double by a neighbour hardly moves the estimate.
 func TestFitOutliers(t *testing.T) {
 	s := sample{vector{1}, place{}, 0, 0.02}
 	var obs []observation

@@ -81,7 +81,7 @@ func (t *tuning) predict(m *Model) {
 	a.Frontier = frontier(a.Predicted)
 	t.expectRow(t.Base.GOMAXPROCS, m)
 	slices.SortStableFunc(a.Rows, func(x, y Row) int { return cmp.Compare(x.Procs, y.Procs) })
-	if a.Outcome != SetsItself { // which goals show, whatever the model and times
+	if a.Outcome != SetsItself { // goals show that, whatever the model and times say
 		a.Doubts = append(a.Doubts, m.doubts...)
 		if why := m.contradicted(); why != "" {
 			a.Doubts = append(a.Doubts, why)
@@ -89,14 +89,14 @@ func (t *tuning) predict(m *Model) {
 	}
 }
 
-// guardMargin is how far a guard lies above the most memory that was measured: so far
-// live data may grow before it acts.
+// guardMargin is how far a guard lies above the most memory measured: live data may
+// grow by that much before it acts.
 const guardMargin = 1.25
 
-// Guard is the GOMEMLIMIT that a recommended GOGC above today's comes with, where the runs
-// took so many bytes: with a higher GOGC memory grows by more than before when live data
-// do, and no run showed that to be safe. It lies above what the runs took, so that it
-// changes nothing that was measured. It is 0 where no guard is needed.
+// Guard returns the GOMEMLIMIT to set with a recommended GOGC above today's; bytes is the most
+// memory that runs took. A higher GOGC lets memory grow by more when live data grows, which no
+// run tested. The guard lies above what the runs took, so it changes nothing that was measured.
+// It is 0 if no guard is needed.
 func Guard(gc, today cell.GC, bytes float64) int64 {
 	if gc.LimitBytes > 0 || today.Percent < 0 || gc.Percent <= today.Percent {
 		return 0
@@ -104,8 +104,8 @@ func Guard(gc, today cell.GC, bytes float64) int64 {
 	return roundUp(int64(guardMargin * bytes))
 }
 
-// guard is that of the answer. It lies above the cliff, too, so that beyond it collection
-// becomes more frequent and not all that the program does.
+// guard returns the guard of the answer. It also lies above the cliff, so that collections become
+// more frequent when it acts but do not take over.
 func (t *tuning) guard(m *Model) int64 {
 	a := t.answer
 	if a.Outcome != Recommended {
@@ -113,7 +113,7 @@ func (t *tuning) guard(m *Model) int64 {
 	}
 	gc := a.Setting.GC
 	r := m.expect(gc)
-	used := r.peak + m.usuallyBeyond() // it may be mapped and never touched
+	used := r.peak + m.usuallyBeyond() // may be mapped and never touched
 	for _, c := range a.Choices {
 		if c.Setting.GC == gc {
 			used = max(used, c.PeakBytes.Hi)
@@ -122,7 +122,7 @@ func (t *tuning) guard(m *Model) int64 {
 	return Guard(gc, t.Base.GC, max(used, highMargin/guardMargin*float64(m.Cliff())))
 }
 
-// Applied is the recommended setting with its guard: what to put into force.
+// Applied returns the recommended setting with its guard: the one to put into force.
 func (r *Answer) Applied() cell.Config {
 	c := r.Setting
 	if r.GuardBytes > 0 {
@@ -131,10 +131,10 @@ func (r *Answer) Applied() cell.Config {
 	return c
 }
 
-// highMargin is how many times the cliff a limit is without a warning.
+// highMargin is how many times the cliff a limit must be to get no warning.
 const highMargin = 1.5
 
-// muchWaiting is the share of waiting above which it is the first doubt.
+// muchWaiting is the share of time waiting for a CPU above which that becomes the first doubt.
 const muchWaiting = 0.10
 
 // margin warns of a memory limit that leaves little room for growth.

@@ -15,20 +15,20 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// A corpusProgram is a real program. scripts/tune-corpus.sh puts them into the
-// directory that ISOBAR_CORPUS names.
+// A corpusProgram is a real program. scripts/tune-corpus.sh downloads them into the
+// directory ISOBAR_CORPUS.
 type corpusProgram struct {
 	Name, What string
-	// Command is one of the shell; $D is the directory, and $R Go's own.
+	// Command is a shell command; $D is the directory, and $R is GOROOT.
 	Command string
 	URL     string // of a server
-	// Fits says that the model was made with the program: its recorded runs are in
-	// testdata/scans. The others only judge: they were chosen before any of them ran, and
+	// Fits says that the model was developed with the program: its recorded runs are in
+	// testdata/scans. The other programs only judge: they were chosen before any of them ran, and
 	// each is judged once after the model was settled.
 	Fits bool
-	Pod  bool // it is also judged in a pod
-	// Rate is that of the load on a server, 200 a second if not given; Objective is the
-	// figure of a program whose work a run does not fix.
+	Pod  bool // also judge it in a pod
+	// Rate is the load on a server, 200 a second if empty. Objective is the figure of
+	// a program whose work per run varies.
 	Rate      string
 	Objective Objective
 }
@@ -83,7 +83,7 @@ var corpus = []corpusProgram{
 		URL: "http://127.0.0.1:18513/manual"},
 }
 
-// corpusConfig says how to tune a program of the corpus.
+// corpusConfig returns how to tune a program of the corpus.
 func corpusConfig(t *testing.T, dir string, p corpusProgram) Config {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -109,7 +109,7 @@ func corpusConfig(t *testing.T, dir string, p corpusProgram) Config {
 	return c
 }
 
-// corpusRunner runs programs of the corpus, once before all else to fill caches.
+// corpusRunner runs programs of the corpus, after one run that fills caches.
 func corpusRunner(t *testing.T, base cell.Config) Runner {
 	t.Helper()
 	r := runner.New(runner.Config{})

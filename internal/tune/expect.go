@@ -8,7 +8,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// sources are the pilots that have a trajectory, one process at least.
+// sources returns the pilots with a trajectory of at least one process.
 func (m *Model) sources() []*Pilot {
 	var out []*Pilot
 	for i := range m.pilots {
@@ -19,12 +19,12 @@ func (m *Model) sources() []*Pilot {
 	return out
 }
 
-// replayed is how many pilots are replayed at most: more show little beside
-// those that collected most.
+// replayed is how many pilots are replayed at most; more than those with the most
+// collections add little.
 const replayed = 3
 
-// replays are the sources to replay: those of most cycles, and none of few cycles
-// beside one of more, which saw what was live more often.
+// replays returns the pilots to replay: those with the most cycles. It leaves out pilots with few
+// cycles beside the first: they sampled live data less often.
 func (m *Model) replays() []*Pilot {
 	all := m.sources()
 	slices.SortStableFunc(all, func(a, b *Pilot) int { return cmp.Compare(b.Cycles, a.Cycles) })
@@ -36,7 +36,7 @@ func (m *Model) replays() []*Pilot {
 	return all
 }
 
-// expect averages the replays of the pilots.
+// expect averages the replays of the pilots under gc.
 func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
 	var seconds, cycles, peaks, strain moments
@@ -57,9 +57,8 @@ func (m *Model) expect(gc cell.GC) replay {
 	return sum
 }
 
-// needs is what the heap and what else counts to a GOMEMLIMIT take under a setting, in
-// bytes, where collections keep up. How fast they are does not matter, so that it is the
-// same on a busy machine, where heaps outgrow their goals.
+// needs returns the bytes that count to a GOMEMLIMIT under a setting, if collections keep up. It
+// ignores their speed, so it is the same on a busy machine, where heaps outgrow their goals.
 func (m *Model) needs(gc cell.GC) float64 {
 	var peaks moments
 	other, _ := m.beyondOf(gc)

@@ -13,41 +13,41 @@ const (
 	mostRuns    = 20 // in total, unless --rounds asks for more
 	mostPilots  = 12 // before the proof
 	leastRounds = 4  // of the proof
-	// twice is how much of the baseline's memory the fastest choice may take where
-	// no bound is given.
+	// twice is how many times the baseline's memory the fastest choice may take if no
+	// bound is given.
 	twice = 2.0
-	// leastMargin is how far a memory limit must be above the cliff, unless a bound on memory asks
-	// for less.
+	// leastMargin is how many times the cliff a memory limit must be, unless a bound
+	// on memory is given.
 	leastMargin = 1.15
-	// roomy is the GOGC that goes with a limit, at least, and in times today's: twice
-	// today's memory is never out of its reach.
+	// roomy is the least GOGC that goes with a limit, roomier its multiple of today's GOGC: the
+	// heap can always reach twice today's memory.
 	roomy, roomier = 800, 8
-	// sameMemory is by how much "the same memory", or twice, may be more, and lessMemory below
-	// which share memory is less.
+	// sameMemory is the ratio up to which memory counts as the same, or as twice; lessMemory is
+	// the ratio below which it counts as less.
 	sameMemory, lessMemory = 1.02, 0.95
 )
 
-// boundParts are the limits to try, in 32nds of the memory that the user allows: what a process
-// occupies is about its limit, so that coarser steps would leave what counts most unused.
+// The bound parts are the limits to try, in 32nds of the memory that the user allows. A process
+// occupies about its limit, so coarser steps would waste memory where it matters most.
 const mostBoundParts, leastBoundParts = 32, 26
 
 // A Candidate is a setting in a race of measured rounds.
 type Candidate struct {
 	Prediction
-	// Cost is what was measured of the objective, as a ratio to the baseline.
+	// Cost is the measured cost of the objective, as a ratio to the baseline's.
 	Cost *Interval `json:"cost,omitempty"`
 	// Out says why the setting is out of the race; "" while it is in.
 	Out string `json:"out,omitempty"`
 }
 
-// A pick is a setting that is expected to do what its name says.
+// A pick is a setting that the model expects to do what its name says.
 type pick struct {
 	name string
 	Prediction
 }
 
-// candidates are the settings to predict: those that were given, or every GOGC, and each
-// GOMEMLIMIT with a GOGC that lets the heap grow up to it. By limit, and then by GOGC.
+// candidates returns the settings to predict: those the user gave, else every GOGC, and each
+// GOMEMLIMIT with a GOGC that lets the heap grow up to it. They are ordered by limit, then GOGC.
 func (t *tuning) candidates(m *Model) []cell.GC {
 	if len(t.Settings) > 0 {
 		return t.Settings
@@ -78,7 +78,7 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 		func(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == b.LimitBytes })
 }
 
-// roomy is the GOGC that goes with a limit.
+// roomy returns the GOGC that goes with a limit.
 func (t *tuning) roomy() int {
 	if t.Base.GC.Percent < 0 {
 		return -1
@@ -86,10 +86,10 @@ func (t *tuning) roomy() int {
 	return max(roomy, roomier*t.Base.GC.Percent)
 }
 
-// allowed reports whether a setting keeps to the memory that the user allows, or takes at
-// most twice what today's needs. Runs decide about a bound: a setting runs where it is
-// expected to keep it, and is chosen where its runs do, with room for a share of what they
-// scatter by.
+// allowed reports whether a setting keeps within the memory that the user allows, or
+// without a bound within twice today's. The runs decide: a setting runs if the model
+// expects it to keep the bound, and is chosen if its runs do. Of the upper half of
+// their interval the share room must fit too.
 func (t *tuning) allowed(p *Prediction, room float64) bool {
 	peak := p.PeakBytes
 	switch {
@@ -103,8 +103,8 @@ func (t *tuning) allowed(p *Prediction, room float64) bool {
 	return peak.Mid > 0 && peak.Mid+room*(peak.Hi-peak.Mid) <= t.MaxPeakBytes
 }
 
-// expect is what a setting does, and how that compares with the baseline: what shifts
-// all runs, such as a busy machine, leaves less doubt about the ratio.
+// expect predicts a setting, and its ratios to the baseline. What shifts all runs, such as a busy
+// machine, matters less for a ratio.
 func (t *tuning) expect(m *Model, gc cell.GC) Prediction {
 	p := m.Expect(gc)
 	p.cpu, p.cost = m.ratios(gc, t.Base.GC)
@@ -118,14 +118,14 @@ func (t *tuning) expect(m *Model, gc cell.GC) Prediction {
 	return p
 }
 
-// usable reports whether a setting may be chosen: its memory is bounded, it is not near
-// the cliff, and it did not fail.
+// usable reports whether a setting may be chosen: its memory is bounded, it is not near the
+// cliff, and the program did not fail under it.
 func (t *tuning) usable(p *Prediction, cliff int64) bool {
 	gc := p.GC
 	switch {
 	case gc.Percent < 0 && gc.LimitBytes == 0, slices.Contains(t.failed, gc):
 		return false
-	case t.MaxPeakBytes > 0: // the cliff is an estimate, and runs decide
+	case t.MaxPeakBytes > 0: // the cliff is an estimate: let runs decide
 		return p.runs(p.hopeless)
 	case gc.LimitBytes > 0 && float64(gc.LimitBytes) < leastMargin*float64(cliff):
 		return false
@@ -133,23 +133,23 @@ func (t *tuning) usable(p *Prediction, cliff int64) bool {
 	return p.runs(p.crawls)
 }
 
-// runs reports whether the program ran, or does not crawl and so runs well enough to compare it.
+// runs reports whether the program ran under the setting, or crawls is false, so that a comparison makes sense.
 func (p *Prediction) runs(crawls bool) bool {
 	return (!crawls || p.Measured != nil) && p.cost.Mid > 0 && p.cpu.Mid > 0
 }
 
-// pick chooses a setting for each name. The first is for the objective.
+// pick chooses a setting for each name, the one for the objective first.
 //
-// Counts decide which: what is live, what the collector marks, and how often. They are
-// about the same on a quiet and on a busy machine. Times only exclude what the model
-// expects to be slower than others.
+// Counts decide: what is live, what the collector marks, and how often. They are
+// about the same on a quiet and on a busy machine. Times only exclude settings that
+// the model expects to be slower than others.
 func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	cliff := m.Cliff()
 	var usable []Prediction
 	for _, room := range []float64{0.5, 0} {
 		for _, p := range all {
-			// Without a limit GOGC is not raised, nor is more taken than under today's limit: a limit
-			// takes the same memory, and bounds it.
+			// Prefer a limit to raising GOGC, or to exceeding today's limit without one: it takes
+			// the same memory, and bounds it.
 			raised := p.GC.LimitBytes == 0 && len(t.Settings) == 0 &&
 				(percent(p.GC) > percent(t.Base.GC) || t.Base.GC.LimitBytes > 0 && p.needs > 1)
 			if t.usable(&p, cliff) && t.allowed(&p, room) && p.GC != t.Base.GC && !raised {
@@ -164,8 +164,8 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	needs := func(p *Prediction) float64 { return p.needs }
 	work := func(p *Prediction) float64 { return p.work }
 	lowest := func(p *Prediction) float64 { return percent(p.GC) + float64(p.GC.LimitBytes)/(1<<62) }
-	// of returns, of those within the tolerance of the least figure, the one that needs
-	// least memory, and of those that need as much the one of the lowest GOGC and then limit.
+	// of takes the settings within the tolerance of the least figure. Among them it prefers least
+	// memory, then the lowest GOGC, then the lowest limit.
 	of := func(name string, figure func(*Prediction) float64, may func(*Prediction) bool) *pick {
 		p := least(usable, figure, may)
 		if p == nil {
@@ -190,7 +190,7 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 		of(LeastMemory, needs, func(p *Prediction) bool { return p.needs < lessMemory && p.work <= 1 }),
 	}
 	if t.Objective == RSS {
-		if chosen[2] == nil { // the one that comes closest
+		if chosen[2] == nil { // fall back on the closest
 			chosen[2] = of(LeastMemory, work, func(p *Prediction) bool { return p.needs < 1 })
 		}
 		chosen[0], chosen[2] = chosen[2], chosen[0]
@@ -204,7 +204,7 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	return out
 }
 
-// ownName is the name of the choice that is about the objective.
+// ownName returns the name of the choice that serves the objective.
 func (t *tuning) ownName() string {
 	if t.Objective == RSS {
 		return LeastMemory
@@ -212,8 +212,7 @@ func (t *tuning) ownName() string {
 	return Fastest
 }
 
-// least returns the prediction of least figure among those that may be; nil where none
-// may be.
+// least returns the prediction of least figure among those that may accepts, or nil.
 func least(all []Prediction, figure func(*Prediction) float64, may func(*Prediction) bool) *Prediction {
 	var best *Prediction
 	for i := range all {
@@ -229,12 +228,12 @@ type explored struct {
 	model *Model
 	all   []Prediction
 	picks []pick
-	own   float64 // GOGC that the goals of the first run imply, where they are not those of the baseline
+	own   float64 // GOGC implied by the goals of the first run, if it is not the baseline's; else 0
 }
 
-// explore runs a second GOGC, which shows whether the program obeys, and then what the
-// model chooses, until all of that has run or the proof needs the remaining runs. It
-// sets an outcome where there is nothing to prove.
+// explore runs a second GOGC, to see whether the program obeys, and then what the
+// model chooses. It ends when all of that has run or the proof needs the remaining
+// runs, and sets an outcome if there is nothing to prove.
 func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 	records := []*cell.Record{first}
 	var pilots []Pilot
@@ -288,15 +287,15 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 	}
 }
 
-// with is the baseline under another setting.
+// with returns the baseline with another setting.
 func (t *tuning) with(gc cell.GC) cell.Config {
 	c := t.Base
 	c.GC = gc
 	return c
 }
 
-// drop notes that the program does not run under a setting. It excludes settings that
-// allow more memory as well.
+// drop notes that the program does not run under a setting, and excludes settings
+// that allow more memory.
 func (t *tuning) drop(gc cell.GC, err error) {
 	t.answer.Doubts = append(t.answer.Doubts, err.Error())
 	for _, percent := range curvePercents {
@@ -307,7 +306,7 @@ func (t *tuning) drop(gc cell.GC, err error) {
 	t.failed = append(t.failed, gc)
 }
 
-// next is the setting to run next; ok is false where the proof should begin.
+// next returns the setting to run next; ok is false if the proof should begin.
 func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 	used := t.answer.Runs
 	if len(pilots) == 1 {
@@ -320,7 +319,7 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 		room = mostPilots
 	}
 	left := t.Budget.Seconds() - t.spent
-	if t.races() { // two runs tell of memory, which is all that a race needs
+	if t.races() { // two runs show the memory, which is all that a race needs
 		return gc, false
 	}
 	if used >= max(room, 3) || used > 2 && left < float64((rounds*(1+len(e.picks))+1))*t.mean() {
@@ -331,7 +330,7 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 			return p.GC, true
 		}
 	}
-	if len(e.picks) == 0 && t.MaxPeakBytes > 0 { // what takes least shows whether any setting keeps the bound
+	if len(e.picks) == 0 && t.MaxPeakBytes > 0 { // the setting of least memory shows whether any keeps the bound
 		memory := func(p *Prediction) float64 { return p.memory }
 		p := least(e.all, memory, func(p *Prediction) bool {
 			return !slices.Contains(t.failed, p.GC) && (p.GC.LimitBytes == 0 || p.runs(p.crawls))
@@ -340,7 +339,7 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 			return p.GC, true
 		}
 	}
-	if len(pilots) < 3 { // a third run, where the choice is settled: what collections cost
+	if len(pilots) < 3 { // the choice is settled: a third run shows what collections cost
 		if gc, ok := t.costly(e); ok {
 			return gc, true
 		}
@@ -348,13 +347,12 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 	return gc, false
 }
 
-// second is the setting of the second run: another GOGC without a limit, so that
-// goals show whether the program obeys; of these the fastest that is allowed. own
-// is a GOGC to keep away from, 0 for none.
+// second returns the setting of the second run: the best allowed GOGC away from today's, without
+// a limit, so that goals show whether the program obeys. own is a GOGC to stay away from, or 0.
 func (t *tuning) second(e explored, own float64) cell.GC {
 	base := float64(t.Base.GC.Percent)
-	// A program that seems to have a GOGC of its own must get another one, so far away
-	// that gctrace, which rounds to MiB, tells them apart in a small heap.
+	// A program that seems to set its own GOGC must get one so far from it that gctrace, which
+	// rounds to MiB, tells them apart in a small heap.
 	differs := func(percent int, from, by float64) bool {
 		return from <= 0 || math.Abs(math.Log(float64(percent)/from)) > by
 	}
@@ -381,8 +379,8 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 	return setting(800, 0)
 }
 
-// costly is the GOGC that did not run under which collection takes most of the
-// CPU time, below a third of it.
+// costly returns the GOGC that has not run under which collection takes most of the CPU time,
+// among those with less than a third.
 func (t *tuning) costly(e explored) (gc cell.GC, ok bool) {
 	share := 0.0
 	for _, p := range e.all {

@@ -11,8 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A simulated program has a steady live heap, and costs that no pilot shows
-// directly.
+// A simulated program has a steady live heap, and costs that no pilot shows directly.
 type simulated struct {
 	life      trajectory
 	work      float64 // CPU seconds
@@ -21,8 +20,8 @@ type simulated struct {
 	procs     float64
 }
 
-// newSimulated draws a program. A foreign one has costs outside what the
-// model's priors hold likely.
+// newSimulated draws a program. The costs of a foreign program lie outside what the
+// model's priors consider likely.
 func newSimulated(rng *rand.Rand, foreign bool) simulated {
 	live := math.Exp(rng.Float64()*math.Log(25)) * 8 * mib // 8 to 200 MiB
 	s := simulated{work: 2 + 4*rng.Float64(), procs: 2}
@@ -38,14 +37,14 @@ func newSimulated(rng *rand.Rand, foreign bool) simulated {
 	return s
 }
 
-// exact is a run without noise.
+// exact returns the figures of a run without noise.
 func (s *simulated) exact(gc cell.GC) (wall, peak float64, r replay) {
 	r = s.life.run(gc, 6*mib)
 	peak = 6*mib + 1.05*r.peak
 	return (s.work + s.perSecond*r.seconds + s.perByte*peak) / s.procs, peak, r
 }
 
-// run adds the noise of a machine whose speed differs from run to run.
+// run adds the noise of a machine whose speed varies between runs.
 func (s *simulated) run(gc cell.GC, noise float64, rng *rand.Rand) Pilot {
 	wall, peak, r := s.exact(gc)
 	speed := math.Exp(noise * rng.NormFloat64())
@@ -60,9 +59,8 @@ func (s *simulated) run(gc cell.GC, noise float64, rng *rand.Rand) Pilot {
 	return p
 }
 
-// success says whether the choice is what the search promises: within 3 % of the
-// best of all settings that are bounded and take no more memory than it, and
-// within 6 % of the best that takes no more than twice the baseline's.
+// success reports whether the choice is within 3 % of the best bounded setting that takes no more
+// memory than it, and within 6 % of the best that takes at most twice the baseline's.
 func (s *simulated) success(choice cell.GC) bool {
 	_, today, _ := s.exact(cell.DefaultGC)
 	wall, own, _ := s.exact(choice)
@@ -86,7 +84,7 @@ func (s *simulated) success(choice cell.GC) bool {
 	return wall <= there*1.03 && wall <= anywhere*1.06 && own <= 2.1*today
 }
 
-// simulate returns how often the setting that is chosen before the proof succeeds.
+// simulate returns the share of trials in which the setting chosen before the proof succeeds.
 func simulate(t *testing.T, noise float64, foreign bool, trials int) float64 {
 	t.Helper()
 	good, spent, asToday := 0, 0, 0
@@ -129,7 +127,7 @@ func simulate(t *testing.T, noise float64, foreign bool, trials int) float64 {
 
 func TestSimulatedSearch(t *testing.T) {
 	trials, allowed := 15, 0.1
-	if invariant.Race { // nothing runs in parallel here: fewer will do
+	if invariant.Race { // nothing runs in parallel here: fewer suffice
 		trials, allowed = 5, 0.3
 	}
 	if os.Getenv("ISOBAR_SOAK") != "" {
@@ -151,7 +149,7 @@ func TestSimulatedSearch(t *testing.T) {
 	}
 }
 
-// TestKeepsToTheMemoryAllowed runs nothing that takes much more than is allowed.
+// TestKeepsToTheMemoryAllowed: nothing runs that takes much more than is allowed.
 func TestKeepsToTheMemoryAllowed(t *testing.T) {
 	for trial := range 5 {
 		rng := rand.New(rand.NewPCG(uint64(trial), 8))
@@ -177,7 +175,7 @@ func TestKeepsToTheMemoryAllowed(t *testing.T) {
 	}
 }
 
-// bestWithin is the least CPU time that a program can have in so many bytes.
+// bestWithin returns the least CPU time that the program can have within a bound on memory.
 func (s *simulated) bestWithin(bound float64) float64 {
 	var settings []cell.GC
 	for _, percent := range curvePercents {
@@ -195,9 +193,9 @@ func (s *simulated) bestWithin(bound float64) float64 {
 	return best
 }
 
-// TestFindsWhatABoundAllows: in less memory than today's, a setting that keeps the bound is
-// recommended, and takes little more CPU time than the best. Of 200 such programs 16 got
-// none before, and the others took 28 % more on average; 1 and 4 % since, docs/adr/0038.
+// TestFindsWhatABoundAllows: below today's memory, a recommended setting keeps the bound and
+// takes little more CPU time than the best. Of 200 such programs 16 once got none, and the others
+// took 28 % more on average; now 1, and 4 %: docs/adr/0038.
 func TestFindsWhatABoundAllows(t *testing.T) {
 	trials := 30
 	if invariant.Race {
@@ -252,8 +250,8 @@ func TestEndsWithTheError(t *testing.T) {
 	}
 }
 
-// TestSecondRun: the second run is the fastest GOGC that is allowed, never one under
-// which the program would crawl.
+// TestSecondRun: the second run uses the fastest GOGC that is allowed, never one
+// under which the program would crawl.
 func TestSecondRun(t *testing.T) {
 	c := Config{Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Objective: CPU}
 	c.Fill()
@@ -276,9 +274,8 @@ func TestSecondRun(t *testing.T) {
 	}
 }
 
-// TestPlainSettings: every GOGC is predicted without a limit, and each limit with one GOGC
-// that lets the heap grow up to it, never off. No GOGC above today's is chosen without a
-// limit.
+// TestPlainSettings: every GOGC is predicted without a limit, and each limit with one GOGC that
+// lets the heap grow up to it, never off. No GOGC above today's is chosen without a limit.
 func TestPlainSettings(t *testing.T) {
 	c := Config{Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Objective: CPU}
 	c.Fill()
@@ -314,7 +311,7 @@ func TestPlainSettings(t *testing.T) {
 	}
 }
 
-// TestLimitStays: where today's setting has a limit, nothing that takes more memory goes without one.
+// TestLimitStays: if today's setting has a limit, no setting that takes more memory goes without one.
 func TestLimitStays(t *testing.T) {
 	for _, today := range []cell.GC{{Percent: -1, LimitBytes: 64 * mib}, {Percent: 3200, LimitBytes: 64 * mib}} {
 		p := program(0.3)

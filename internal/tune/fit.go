@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// terms is the number of coefficients of a fit. Of times: the work itself, what a second
-// of the collector's CPU time costs, what a byte of peak memory costs, and what waiting
-// for a CPU adds. Of other figures: a factor, and how it changes with distance.
+// terms is the number of coefficients of a fit. For times they are the program's own work, the
+// cost of a second of the collector's CPU time, the cost of a byte of peak memory, and of waiting
+// for a CPU. For other figures they are a factor, and its change with distance.
 const terms = 4
 
 type vector [terms]float64
 
-// A fit is Gaussian process regression with a linear mean (Rasmussen and Williams,
-// Gaussian Processes for Machine Learning, 2.7). A figure is the sum of regressors
-// times coefficients with Gaussian priors, of an error of the model that similar
-// settings share, and of the noise of a run. How large error and noise are follows from
-// the runs: predictions have Student's distribution (Shah, Wilson and Ghahramani,
-// Student-t Processes as Alternatives to Gaussian Processes, 2014). With one run the
-// priors speak; each further run moves them towards what was measured.
+// A fit is Gaussian process regression with a linear mean (Rasmussen and Williams, Gaussian
+// Processes for Machine Learning, 2.7). A figure is the sum of regressors times coefficients with
+// Gaussian priors, of a model error that similar settings share, and of the noise of a run. The
+// runs scale error and noise: predictions have Student's distribution (Shah, Wilson and
+// Ghahramani, Student-t Processes as Alternatives to Gaussian Processes, 2014). With one run the
+// priors dominate; each further run moves them towards the measurements.
 type fit struct {
 	priors  [terms]prior
 	obs     []observation
 	inverse [][]float64 // of the covariance of the observations
-	weights []float64   // the inverse times what was observed beyond the priors
-	// Half a 90 % interval, in standard deviations: as the runs show, and as expected.
+	weights []float64   // inverse times the observations less the priors' mean
+	// Half-widths of a 90 % interval in standard deviations: as the runs show, and as expected.
 	wide, usual float64
 }
 
@@ -32,10 +31,10 @@ type fit struct {
 type sample struct {
 	x            vector
 	at           place
-	error, noise float64 // standard deviations: of the model there, and of a run
+	error, noise float64 // standard deviations: of the model there, of a run
 }
 
-// A place is where a setting lies: logarithms to base 2 of peak memory and of cycles.
+// A place locates a setting: logarithms to base 2 of peak memory and of cycles.
 type place [2]float64
 
 // An observation is one run.
@@ -44,20 +43,20 @@ type observation struct {
 	y float64
 }
 
-// A prior is what is known of a coefficient before any run.
+// A prior is the distribution of a coefficient before any run.
 type prior struct{ mean, deviation float64 }
 
 const (
-	// trust is how many runs the given error and noise count as much as.
+	// trust is the weight of the expected error and noise, in runs.
 	trust = 4
-	// reach is over how many doublings an error of the model lasts.
+	// reach is the distance, in doublings, over which model errors correlate.
 	reach = 0.8
-	// outlier is from how many times half of its 90 % interval on a run counts less.
+	// outlier is the distance, in half-widths of the 90 % interval, beyond which a run counts less.
 	outlier = 1
 )
 
-// newFit fits twice: runs that lie beyond their interval in the first fit count less
-// in the second (Huber, Robust Estimation of a Location Parameter, 1964).
+// newFit fits twice: runs that lie outside their interval in the first fit count less in the
+// second (Huber, Robust Estimation of a Location Parameter, 1964).
 func newFit(obs []observation, priors [terms]prior) fit {
 	f := fitOnce(obs, priors)
 	obs = slices.Clone(obs)
@@ -81,7 +80,7 @@ func fitOnce(obs []observation, priors [terms]prior) fit {
 		f.inverse[i][i] += obs[i].noise * obs[i].noise
 	}
 	f.inverse = invert(f.inverse)
-	surprise := 0.0 // what the runs deviate from the model by, in its deviations, squared
+	surprise := 0.0 // squared deviations of the runs from the model, in its standard deviations
 	for i := range obs {
 		f.weights[i] = inner(f.inverse[i], beyond)
 		surprise += f.weights[i] * beyond[i]
@@ -99,7 +98,7 @@ func (f *fit) prior(x vector) (y float64) {
 	return y
 }
 
-// covariance is that of two runs, but for their noise.
+// covariance returns the covariance of two runs, without their noise.
 func (f *fit) covariance(a, b *sample) float64 {
 	far := math.Abs(a.at[0]-b.at[0]) + math.Abs(a.at[1]-b.at[1])
 	v := a.error * b.error * math.Exp(-far/reach)
@@ -109,7 +108,7 @@ func (f *fit) covariance(a, b *sample) float64 {
 	return v
 }
 
-// with are the covariances of a question with the runs.
+// with returns the covariances of a question with the runs.
 func (f *fit) with(s sample) (out []float64) {
 	for i := range f.obs {
 		out = append(out, f.covariance(&s, &f.obs[i].sample))
@@ -117,7 +116,7 @@ func (f *fit) with(s sample) (out []float64) {
 	return out
 }
 
-// left is the standard deviation that the runs leave of a variance.
+// left returns the standard deviation that remains of a variance, given the runs.
 func (f *fit) left(variance float64, with []float64) float64 {
 	for i := range with {
 		variance -= with[i] * inner(f.inverse[i], with)
@@ -125,18 +124,18 @@ func (f *fit) left(variance float64, with []float64) float64 {
 	return math.Sqrt(max(variance, 0))
 }
 
-// predict returns the expected figure of one run, and half of its 90 % interval. That runs
-// of few settings agree shows that runs vary little, and not that the model is as good
-// elsewhere.
+// predict returns the expected figure of one run, and half of its 90 % interval.
+// Agreement between runs of few settings shows that runs vary little, but not that
+// the model fits elsewhere.
 func (f *fit) predict(s sample) (mid, half float64) {
 	with := f.with(s)
 	half = math.Hypot(max(f.wide, f.usual)*f.left(f.covariance(&s, &s), with), f.wide*s.noise)
 	return f.prior(s.x) + inner(with, f.weights), half
 }
 
-// ratio is the figure at a over that at b, each the mean of many runs, with its 90 %
-// interval. It is zero where b is. That runs agree counts where less is claimed: priors make
-// savings smaller than they are.
+// ratio returns the figure at a over that at b, each the mean of many runs, with its 90 %
+// interval; zero if the figure at b is not positive. Agreement between runs narrows only the
+// upper bound: the priors already make savings smaller than they are.
 func (f *fit) ratio(a, b sample) Interval {
 	withA, withB := f.with(a), f.with(b)
 	under := f.prior(b.x) + inner(withB, f.weights)
@@ -152,7 +151,7 @@ func (f *fit) ratio(a, b sample) Interval {
 	return Interval{r, r - max(f.wide, f.usual)*deviation, r + f.wide*deviation}
 }
 
-// coefficient is the posterior of the i-th one.
+// coefficient returns the posterior of the i-th coefficient.
 func (f *fit) coefficient(i int) prior {
 	var with []float64
 	p := f.priors[i]
@@ -163,7 +162,7 @@ func (f *fit) coefficient(i int) prior {
 	return prior{p.mean + inner(with, f.weights), f.left(variance, with)}
 }
 
-// atMost is what the i-th coefficient hardly exceeds.
+// atMost returns a bound that the i-th coefficient hardly exceeds.
 func (f *fit) atMost(i int) float64 {
 	c := f.coefficient(i)
 	return max(c.mean+2*c.deviation, 0)
@@ -176,8 +175,8 @@ func inner(a, b []float64) (sum float64) {
 	return sum
 }
 
-// invert inverts a symmetric positive definite matrix by elimination. It scales it
-// first, so that figures of very different units do not lose digits.
+// invert inverts a symmetric positive definite matrix by elimination. It scales the matrix first,
+// so that figures of very different units lose no digits.
 func invert(m [][]float64) [][]float64 {
 	n := len(m)
 	a := make([][]float64, n)

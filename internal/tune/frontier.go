@@ -7,12 +7,12 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// curvePercents are the GOGC values of the curve and of the search.
+// curvePercents are the GOGC values of the curve and the search.
 var curvePercents = []int{10, 25, 50, 100, 200, 400, 800, 1600, 3200}
 
-// steps are the sizes that limits take: two to a doubling, 16, 24, 32, 48, 64 MiB and so
-// on. They do not depend on what was measured, so that two studies of a program choose
-// among the same settings, and are so far apart that noise seldom moves the choice.
+// steps returns the sizes that limits take: two per doubling, 16, 24, 32, 48, 64 MiB and so on.
+// They do not depend on measurements, so two studies of a program choose among the same settings,
+// and are so far apart that noise seldom moves the choice.
 func steps(from, to int64) (out []int64) {
 	for at, unit := int64(4*mib), int64(2*mib); len(out) == 0 || out[len(out)-1] < to; at += unit {
 		if at >= 4*unit {
@@ -25,7 +25,7 @@ func steps(from, to int64) (out []int64) {
 	return out
 }
 
-// limits are the steps from so many times the cliff to the first above the roof.
+// limits returns the steps from clearance times the cliff to the first at or above the roof.
 func limits(cliff int64, clearance float64, roof int64) []int64 {
 	if cliff <= 0 || cliff >= roof {
 		return nil
@@ -43,8 +43,8 @@ func (m *Model) roof() int64 {
 	return int64(used + m.usuallyBeyond())
 }
 
-// frontier returns the predictions that no other beats in both CPU time and peak
-// memory, by ascending memory. It leaves out what is not predicted.
+// frontier returns the predictions that no other beats in both CPU time and peak memory, by
+// ascending memory. It leaves out withheld predictions.
 func frontier(all []Prediction) []Prediction {
 	unknown := func(p Prediction) bool { return p.CPU.Mid <= 0 || p.PeakBytes.Mid <= 0 }
 	all = slices.DeleteFunc(slices.Clone(all), unknown)
@@ -60,7 +60,7 @@ func frontier(all []Prediction) []Prediction {
 	return out
 }
 
-// OnFrontier reports whether no other setting beats it, as predicted.
+// OnFrontier reports whether no other predicted setting beats gc in both CPU time and memory.
 func (r *Answer) OnFrontier(gc cell.GC) bool {
 	return slices.ContainsFunc(r.Frontier, func(p Prediction) bool { return p.GC == gc })
 }

@@ -32,8 +32,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWholeFrontier looks at the predictions of a tuned program: off is none
-// without a limit, the frontier is their own, and what ran is what was measured.
+// TestWholeFrontier: no prediction is off without a limit, the frontier is a subset of them, and
+// settings that ran have their measurements.
 func TestWholeFrontier(t *testing.T) {
 	r, err := tuneSimulated(t, program(0.3), 0.01, nil)
 	if err != nil {
@@ -80,8 +80,8 @@ func TestWholeFrontier(t *testing.T) {
 	testFrontierScreen(t, r)
 }
 
-// TestFrontierLeavesOutWhatCrawls looks at a program of which collection takes
-// nearly half at the default already.
+// TestFrontierLeavesOutWhatCrawls has a program that already spends nearly half on
+// collection at the default.
 func TestFrontierLeavesOutWhatCrawls(t *testing.T) {
 	r, err := tuneSimulated(t, program(0.45), 0.01, nil)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 var noFigure = regexp.MustCompile(`NaN|Inf|\b100 % less|\b0 MiB|\b0\.00x`)
 
 // TestEveryAnswerIsJSON has a study end at each of its runs: the budget is over, or settings no
-// longer run. What it says is JSON, and has the sentence that the terminal shows first.
+// longer run. The answer must be JSON, with the terminal's first sentence.
 func TestEveryAnswerIsJSON(t *testing.T) {
 	twists := map[string]func(*cell.Record){
 		"budget": func(rec *cell.Record) { rec.Set(cell.RunTime, 1e6) },
@@ -59,7 +59,7 @@ func TestEveryAnswerIsJSON(t *testing.T) {
 	}
 }
 
-// TestCheckNeedsPairs: of fewer than four pairs nothing is said, but why there are no more.
+// TestCheckNeedsPairs: with fewer than four pairs, a check only says why there are no more.
 func TestCheckNeedsPairs(t *testing.T) {
 	p := program(0.3)
 	recorded, err := tuneSimulated(t, p, 0.01, nil)

@@ -17,37 +17,37 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A judged program is what tuning said of it, beside a scan of settings that the
-// tuning did not see.
+// A judged program has the answer of tuning beside a scan of settings that the tuning
+// did not see.
 type judged struct {
 	Program corpusProgram
-	Under   string // condition
+	Under   string // one of conditions
 	Tuned   *Answer
-	Waiting float64 // share, over the scan
+	Waiting float64 // mean share of waiting in the scan
 	Points  int     // settings scanned
 	Runs    int     // of each
-	// Errors are means over all points: of CPU time and peak memory relative, of GC
-	// CPU in points; Held is the share of points within the interval; Abstained that
-	// of points without one.
+	// The errors are means over all points: relative for CPU time and peak memory, in
+	// percentage points for GC CPU. Held is the share of points within their
+	// interval, Abstained the share without one.
 	CPU, Peak, Share          float64
 	HeldCPU, HeldPeak, HeldGC float64
 	Abstained                 float64
-	// Twice is what the median CPU time of a setting in the proof misses that in the scan
-	// by, on average: no prediction from the one comes closer to the other.
+	// Twice is the mean difference between the median CPU time of a setting in the proof and in
+	// the scan: no prediction of one from the other can be closer.
 	Twice float64
-	// Best is the CPU time of the chosen setting over the best of the scan at its
-	// memory, and Setting that best. Fresh is the same in pairs that ran after the scan;
-	// zero where the chosen setting is the best or no pairs ran.
+	// Best is the CPU time of the chosen setting over the best of the scan at its memory, and
+	// Setting is that best. Fresh is the same ratio in pairs that ran after the scan; zero if the
+	// chosen setting is the best or no pairs ran.
 	Best    float64
 	Setting string
 	Fresh   Interval
 	Seconds float64 // of the scan
-	// CPUTime is the headline where a program whose work a run does not fix is tuned for
-	// CPU time; it is judged by a figure of its own, and no model predicts that.
+	// CPUTime is the headline when a program whose work per run varies is tuned for CPU time. It
+	// is judged by its own figure, which no model predicts.
 	CPUTime string
 }
 
-// grid are GOGC and GOMEMLIMIT of a scan, the limits by the peak of the baseline.
+// grid returns the settings of a scan; limits are shares of the baseline's peak.
 func grid(peak float64, percents []int, shares []float64) (out []cell.GC) {
 	for _, percent := range percents {
 		for _, share := range append([]float64{0}, shares...) {
@@ -57,23 +57,23 @@ func grid(peak float64, percents []int, shares []float64) (out []cell.GC) {
 	return out
 }
 
-// recordedSettings are those of the scans that the model is made with.
+// recordedSettings are the settings of the scans that the model was developed with.
 func recordedSettings(peak float64) []cell.GC {
 	return grid(peak, []int{50, 100, 200, 400, 800, 1600, 3200}, []float64{0.75, 0.9, 1.1, 1.5, 2})
 }
 
-// judgedSettings are those that judge, beside what was chosen: few, so that each runs
-// five times.
+// judgedSettings are the settings to judge by, besides the chosen ones: few, so that
+// each runs five times.
 func judgedSettings(peak float64) []cell.GC {
 	return grid(peak, []int{50, 100, 200, 800}, []float64{0.9, 1.5})
 }
 
-// conditions are under what programs are judged: on the machine as it is, beside two
-// busy loops, in a pod of half a CPU.
+// The conditions in which programs are judged: the machine as it is, beside two busy
+// loops, and in a pod of half a CPU.
 var conditions = []string{"quiet", "loaded", "pod"}
 
-// TestCorpusJudge tunes the programs that only judge for CPU time, and then runs
-// a scan of each. ISOBAR_CORPUS_UNDER chooses the condition.
+// TestCorpusJudge tunes the programs that only judge for CPU time, then scans each.
+// ISOBAR_CORPUS_UNDER chooses the condition.
 func TestCorpusJudge(t *testing.T) {
 	under := cmp.Or(os.Getenv("ISOBAR_CORPUS_UNDER"), conditions[0])
 	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool {
@@ -138,8 +138,8 @@ func busyLoops(t *testing.T) {
 	}
 }
 
-// freshPairs is the CPU time under a setting over that under the best of a scan, which is
-// the luckiest there, too.
+// freshPairs returns the CPU time under gc over that under the best of a scan, in new pairs: the
+// best of a scan was also the luckiest.
 func freshPairs(t *testing.T, tuned *tuning, best, gc cell.GC) Interval {
 	t.Helper()
 	tuned.Budget = time.Hour
@@ -160,10 +160,10 @@ func freshPairs(t *testing.T, tuned *tuning, best, gc cell.GC) Interval {
 	return RatioOf(c)
 }
 
-// scanTime is how long a scan may take before it begins no further round; it has two.
+// scanTime is how long a scan may take before it begins no further round; two always run.
 const scanTime = 18 * time.Second
 
-// scanRuns runs each setting as often as there are rounds, in shuffled order.
+// scanRuns runs each setting once per round, in shuffled order.
 func scanRuns(t *testing.T, tuned *tuning, settings []cell.GC, rounds int, run Runner) []Measured {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 3))
@@ -179,7 +179,7 @@ func scanRuns(t *testing.T, tuned *tuning, settings []cell.GC, rounds int, run R
 				t.Fatal(err)
 			}
 			if p, err := NewPilot(rec); rec.Err == nil && p.CPU > 0 {
-				if tuned.races() { // what is judged stands for CPU time
+				if tuned.races() { // the judged figure takes the place of CPU time
 					if p.CPU, err = tuned.Objective.cost(rec); err != nil {
 						t.Fatal(err)
 					}
@@ -277,8 +277,8 @@ func (j judged) errors() string {
 		100*j.Share, 100*j.HeldCPU, 100*j.HeldPeak, 100*j.HeldGC, 100*j.Abstained)
 }
 
-// own is what a run misses the median of its own setting by, on average: from the range
-// of the runs of the proof, taken for a normal distribution's. A dash without a proof.
+// own returns the mean distance of a run from the median of its setting, estimated from the range
+// of the proof's runs as of a normal distribution. A dash without a proof.
 func (j judged) own(of func(Measured) Interval) string {
 	var m moments
 	for _, s := range j.Tuned.Measured {
@@ -292,7 +292,7 @@ func (j judged) own(of func(Measured) Interval) string {
 	return fmt.Sprintf("%.1f", 100*m.mean())
 }
 
-// TestCorpusTable writes what was measured as a table.
+// TestCorpusTable writes the results as a table.
 func TestCorpusTable(t *testing.T) {
 	dir := os.Getenv("ISOBAR_CORPUS")
 	if dir == "" {
@@ -307,11 +307,11 @@ func TestCorpusTable(t *testing.T) {
 	}
 }
 
-// judgedTable is "" without results.
+// judgedTable formats the results as a table; "" without results.
 func judgedTable(t *testing.T, dir string) string {
 	var rows, bars, programs strings.Builder
 	answers, tried := map[string][]cell.GC{}, map[string][]cell.GC{} // by program
-	said := map[string]string{}                                      // of CPU time, where that says nothing
+	said := map[string]string{}                                      // by tuning for CPU time, if that is no measure
 	for _, under := range conditions {
 		var all []judged
 		for _, p := range corpus {
@@ -371,7 +371,7 @@ func judgedTable(t *testing.T, dir string) string {
 	return judgedHead + rows.String() + "\n" + bars.String() + programs.String()
 }
 
-// judgedMean is what all programs say together in a condition.
+// judgedMean formats the mean over all programs in a condition.
 func judgedMean(under string, all []judged) string {
 	sum := judged{Under: under}
 	close, fresh, most, n := 0, 0, 0, float64(len(all))
@@ -396,7 +396,7 @@ func judgedMean(under string, all []judged) string {
 		100*sum.Peak, 100*sum.Share, 100*sum.HeldCPU, 100*sum.HeldPeak, 100*sum.HeldGC, 100*sum.Abstained, close, fresh, most)
 }
 
-// TestJudge judges a model of a simulated program by points of its own.
+// TestJudge judges a model of a simulated program by points computed here.
 func TestJudge(t *testing.T) {
 	p := program(0.3)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -421,7 +421,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// readResult reads what keepResult kept, and says whether it is there.
+// readResult reads what keepResult stored, and reports whether it exists.
 func readResult(t *testing.T, dir, name string, v any) bool {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "results", name+".json"))

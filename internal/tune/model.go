@@ -9,15 +9,14 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// An Interval is an estimate and the bounds that should hold 90 % of what is
-// measured.
+// An Interval is an estimate with bounds that should hold 90 % of later measurements.
 type Interval struct {
 	Mid float64 `json:"mid"`
 	Lo  float64 `json:"lo"`
 	Hi  float64 `json:"hi"`
 }
 
-// spanOf are the median of values, the least and the greatest; zero for none.
+// spanOf returns the median, the least and the greatest of values; zero if there are none.
 func spanOf(values []float64) Interval {
 	if len(values) == 0 {
 		return Interval{}
@@ -25,7 +24,7 @@ func spanOf(values []float64) Interval {
 	return Interval{stat.Median(values), slices.Min(values), slices.Max(values)}
 }
 
-// RatioOf is the ratio of a comparison with its interval; zero without a pair.
+// RatioOf returns the ratio of a comparison with its interval; zero without a pair.
 func RatioOf(c stat.Comparison) Interval {
 	if c.Pairs == 0 {
 		return Interval{}
@@ -41,72 +40,71 @@ type Prediction struct {
 	GCShare   Interval `json:"gc_share"` // of the CPU time, 0 to 1
 	PeakBytes Interval `json:"peak_bytes"`
 	Cycles    int      `json:"cycles"`
-	// Measured is what the runs under this setting showed; nil without one. It
+	// Measured summarizes the runs under this setting; nil if there are none. It
 	// counts more than the prediction.
 	Measured *Measured `json:"measured,omitempty"`
-	// Withheld names the figures that the model cannot tell, and which should be measured: their
-	// intervals are zero.
+	// Withheld names the figures that the model cannot predict and that should be
+	// measured. Their intervals are zero.
 	Withheld []string `json:"withheld,omitempty"`
 
-	// The limit leaves no room, or collections would take half of the CPU time: as expected, and
-	// at best.
+	// crawls: the limit leaves no room, or collections should take over half of the CPU time.
+	// hopeless: they should do so even at the lower bound of their interval.
 	crawls, hopeless bool
-	// cost and cpu are the objective and CPU time over the baseline's, as the choice
-	// needs them.
+	// cost and cpu are the objective and CPU time over the baseline's, for the choice.
 	cost, cpu Interval
-	// memory is peak memory, work what collections cost and needs the memory that they keep
-	// to, as counted; over the baseline's.
+	// Over the baseline's, from counts: peak memory, the cost of collections, and the memory
+	// needed if collections keep up.
 	memory, work, needs float64
 }
 
 const (
-	heapOverhead = 1.04 // resident bytes of a byte of heap
+	heapOverhead = 1.04 // resident bytes per byte of heap
 	leastOther   = 3 * mib
 	usualOther   = 8 * mib
-	// leastBeyond bytes count to GOMEMLIMIT beside the heap's objects, and a share of what is
-	// live: what the runtime allocates for itself, and room in blocks partly used.
+	// leastBeyond bytes, and the share liveBeyond of live data, count to GOMEMLIMIT beside the
+	// heap's objects: the runtime's own memory, and room in partly used blocks.
 	leastBeyond = 4.9 * mib
 	liveBeyond  = 0.16
-	// doublingResident bytes beside the heap are resident with each doubling of it.
+	// doublingResident is how many more bytes beside the heap are resident per doubling of the heap.
 	doublingResident = 0.85 * mib
-	// Standard deviations of what counts to a limit: between programs, between settings of one, and
-	// between runs of a setting.
+	// Standard deviations of the bytes that count to a limit beside the heap: between programs,
+	// between settings of one, and between runs of a setting.
 	beyondSpread, beyondError, beyondNoise = 1 * mib, 0.9 * mib, 0.4 * mib
 	smallHeap                              = 8 * mib
 	fewCycles                              = 5
-	// vague is how wide, to either side, an interval says nothing.
+	// vague is the relative half-width above which an interval says nothing.
 	vague = 0.4
 )
 
-// What a second of collection costs in CPU time, and how long it delays a program that
-// keeps one CPU busy; and what a byte costs that is touched for the first time. From the
-// recorded programs (TestScanCosts); the spreads are those between programs, docs/adr/0024.
+// The CPU time that a second of collection costs, the delay it causes a program that keeps one
+// CPU busy, and the cost of first touching a byte. From the recorded programs (TestScanCosts);
+// the spreads are between programs, docs/adr/0024.
 const (
 	secondCosts, secondCostsSpread = 1.6, 0.5
 	secondDelays                   = 1.1
 	byteCosts, byteCostsSpread     = 0.45e-9, 0.4e-9
 )
 
-// A Model predicts what settings cost a program, from the pilots it was fitted
-// to. The derivation is in docs/tune.md. It is not changed after NewModel.
+// A Model predicts what settings cost a program, from the pilots it was fitted to. The derivation
+// is in docs/tune.md. It does not change after NewModel.
 type Model struct {
 	pilots              []Pilot
 	waiting             float64 // share of time, mean over the pilots
-	beyond              fit     // of what counts to a GOMEMLIMIT beside the objects of the heap, in bytes
-	beside              float64 // resident bytes beside the heap; below 0 where a part of the heap is never touched
+	beyond              fit     // of the bytes that count to a GOMEMLIMIT beside the heap's objects
+	beside              float64 // resident bytes beside the heap; negative if part of the heap is never touched
 	spread              float64 // of the cost of a cycle, relative standard deviation
 	first               replay  // of the baseline
 	cpuLevel, wallLevel float64 // medians, in seconds
 	seen                []Measured
 	cliff               int64
-	// Of the fits, those of CPU and wall time are in seconds. The others are in
-	// logarithms of what was measured over what the replay says.
+	// The fits of CPU and wall time are in seconds. The others are in logarithms of
+	// measured over replayed.
 	gc, peak, cpu, wall fit
 	doubts              []string
-	misfit              bool // the pilots' CPU time grows by more than what they collected explains
+	misfit              bool // CPU time of the pilots grows by more than collections explain
 }
 
-// NewModel fits a model to one pilot or more.
+// NewModel fits a model to at least one pilot.
 func NewModel(pilots []Pilot) (*Model, error) {
 	m := &Model{pilots: pilots, seen: measuredOf(pilots)}
 	if len(m.sources()) == 0 {
@@ -151,15 +149,15 @@ func (m *Model) fitMemory() {
 	m.beside = beside.mean()
 }
 
-// askBeyond is what the fit of bytes beside the heap is asked. Similar are settings of similar
-// limits; GOGC matters a third as much. docs/adr/0028.
+// askBeyond is the input to the fit of bytes beside the heap. Settings of similar limits are
+// similar; distance in GOGC counts a third as much. docs/adr/0028.
 func askBeyond(gc cell.GC, noise float64) sample {
 	at := place{math.Log2(float64(gc.LimitBytes)), math.Log2(percent(gc)) / 3}
 	return sample{vector{1}, at, beyondError, noise}
 }
 
-// beyondOf is what counts to the limit of a setting beside the heap, in bytes, and its
-// standard deviation.
+// beyondOf returns the bytes that count to a setting's limit beside the heap, and
+// their standard deviation.
 func (m *Model) beyondOf(gc cell.GC) (bytes, deviation float64) {
 	if gc.LimitBytes == 0 {
 		return m.usuallyBeyond(), 0
@@ -168,11 +166,11 @@ func (m *Model) beyondOf(gc cell.GC) (bytes, deviation float64) {
 	return max(mid, leastOther), half / m.beyond.usual
 }
 
-// usuallyBeyond is the same of a limit of which nothing is known.
+// usuallyBeyond returns those bytes for a limit about which nothing is known.
 func (m *Model) usuallyBeyond() float64 { return max(m.beyond.coefficient(0).mean, leastOther) }
 
-// grown is how much more is resident beside a heap of so many bytes than beside one of
-// 24 MiB.
+// grown returns how many more bytes beside the heap are resident with a heap of the
+// given size than with one of 24 MiB.
 func grown(heap float64) float64 { return doublingResident * math.Log2((heap+usualOther)/(32*mib)) }
 
 func (m *Model) doubt() {
@@ -197,7 +195,7 @@ func percent(gc cell.GC) float64 {
 	return float64(gc.Percent)
 }
 
-// wide is how far the interval reaches, as a share; 0 without one.
+// wide returns the relative half-width of the interval; 0 for a zero interval.
 func (i Interval) wide() float64 {
 	if i.Mid <= 0 {
 		return 0
@@ -205,13 +203,13 @@ func (i Interval) wide() float64 {
 	return i.Hi/i.Mid - 1
 }
 
-// nearlyHalf is the share of CPU time at which the cliff is drawn: the runtime
-// limits collection to half, and gives way on memory then.
+// nearlyHalf is the share of CPU time that defines the cliff: the runtime limits collection to
+// half, and exceeds the memory limit instead.
 const nearlyHalf = 0.45
 
-// Cliff is the least GOMEMLIMIT, in bytes, under which collection takes less
-// than nearlyHalf of the CPU time with GOGC off. It is never above what a run
-// occupied or was limited to that did not crawl.
+// Cliff returns the least GOMEMLIMIT, in bytes, under which collection takes less
+// than nearlyHalf of the CPU time with GOGC off. It never exceeds the memory or the
+// limit of a run that did not crawl.
 func (m *Model) Cliff() int64 { return m.cliff }
 
 func (m *Model) findCliff() int64 {

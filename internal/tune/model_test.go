@@ -11,9 +11,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// steady is the record of a program with 20 MiB live at GOGC=100, written by
-// hand: it allocates 20 MiB between collections, each of which takes 10 ms of
-// CPU time, and 2 MiB while marking.
+// steady is the handwritten record of a program with 20 MiB live at GOGC=100. It allocates 20 MiB
+// between collections and 2 MiB while marking; each collection takes 10 ms of CPU time.
 func steady(cycles int) *cell.Record {
 	rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{Workload: "exec", GC: cell.DefaultGC}}}
 	for i := range cycles {
@@ -70,16 +69,16 @@ func TestPilotRefuses(t *testing.T) {
 	}
 }
 
-// TestReplayFollowsThePacer compares the replay with what the rules give for a
-// steady heap: live 20.5 MiB, so that the goal is (1+GOGC/100) times what was
-// marked, and the number of cycles is what was allocated over the room.
+// TestReplayFollowsThePacer compares the replay with the pacer's rules for a steady heap of 20.5
+// MiB live: the goal is (1+GOGC/100) times the marked bytes, and the number of cycles is the
+// allocated bytes over the room.
 func TestReplayFollowsThePacer(t *testing.T) {
 	p := mustPilot(t, steady(400))
 	for _, percent := range []int{50, 100, 200, 400} {
 		r := p.replayAll(cell.GC{Percent: percent}, 0)
 		marked := (20.5 + 2) * mib
 		if percent == 50 {
-			marked = 20.5 * mib / (1 - 0.297*0.5) // the runway bounds what is allocated while marking
+			marked = 20.5 * mib / (1 - 0.297*0.5) // the runway bounds allocation while marking
 			marked = min(marked, 22.5*mib)
 		}
 		goal := marked * (1 + float64(percent)/100)
@@ -100,15 +99,15 @@ func TestReplayFollowsThePacer(t *testing.T) {
 	if r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 20 * mib}, 5*mib); !r.starving {
 		t.Error("a limit below the live heap: not starving")
 	}
-	// Where GOGC leaves little room, a limit that is out of reach changes nothing.
+	// If GOGC leaves little room, a limit out of reach changes nothing.
 	was := p.replayAll(setting(2, 0), 5*mib)
 	if is := p.replayAll(setting(2, 1<<30), 5*mib); is != was {
 		t.Errorf("GOGC=2 with a limit of 1 GiB: %+v, without %+v", is, was)
 	}
 }
 
-// TestFewCollectionsAreNotWithheld: whether a limit triggers one short collection or none says
-// little of CPU time.
+// TestFewCollectionsAreNotWithheld: whether a limit triggers one short collection or
+// none hardly matters for CPU time.
 func TestFewCollectionsAreNotWithheld(t *testing.T) {
 	rec := steady(1)
 	rec.Cycles[0].GoalBytes, rec.Cycles[0].CPUNs = 4*mib, 2e5
@@ -172,7 +171,7 @@ func TestCliff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is live and what is beside the heap do not fit below about 28 MiB, and some room is needed.
+	// Live data and the memory beside the heap need about 28 MiB, plus some room.
 	cliff := m.Cliff()
 	if cliff < 26*mib || cliff > 45*mib {
 		t.Errorf("cliff at %.1f MiB", float64(cliff)/mib)
@@ -185,8 +184,8 @@ func TestCliff(t *testing.T) {
 	}
 }
 
-// TestFitFindsTheCoefficients holds the regression against exact data, which
-// must outweigh the priors, and against no data, where the priors remain.
+// TestFitFindsTheCoefficients fits exact data, which must outweigh the priors, and no
+// data, which must leave them.
 func TestFitFindsTheCoefficients(t *testing.T) {
 	truth := vector{2, 2.2, 0.5e-9}
 	priors := [terms]prior{{2, 10}, {1.5, 0.5}, {0.7e-9, 0.25e-9}, {}}
@@ -212,7 +211,7 @@ func TestFitFindsTheCoefficients(t *testing.T) {
 	}
 }
 
-// TestFitLearnsItsScale gives runs that scatter as expected, and ten times as much.
+// TestFitLearnsItsScale has runs that scatter as expected, and runs that scatter ten times as much.
 func TestFitLearnsItsScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, tc := range []struct{ factor, least, most float64 }{{1, 0.6, 1.8}, {10, 4, 15}} {
@@ -228,7 +227,7 @@ func TestFitLearnsItsScale(t *testing.T) {
 	}
 }
 
-// TestWidensWhatRunsDifferBy: where what is live differs from run to run, so does memory.
+// TestWidensWhatRunsDifferBy: if live data varies between runs, so does memory.
 func TestWidensWhatRunsDifferBy(t *testing.T) {
 	wide := func(factors ...float64) float64 {
 		var pilots []Pilot
@@ -254,8 +253,8 @@ func TestWidensWhatRunsDifferBy(t *testing.T) {
 	}
 }
 
-// TestCoarsePilots has one run of three cycles beside one of 40 that saw twice as
-// much live: settings of many cycles are those of the second.
+// TestCoarsePilots has one run of three cycles beside one of 40 that saw twice as much live:
+// predictions with many cycles follow the second.
 func TestCoarsePilots(t *testing.T) {
 	few := steady(3)
 	for i := range few.Cycles {
@@ -275,8 +274,8 @@ func TestCoarsePilots(t *testing.T) {
 	}
 }
 
-// TestNothingLeft has runs that spent less CPU time than their collections are
-// said to have cost: no model can tell what the program's own work is.
+// TestNothingLeft has runs with less CPU time than their collections cost according to gctrace:
+// no model can tell how much the program's own work takes.
 func TestNothingLeft(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cpu  float64

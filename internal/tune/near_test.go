@@ -9,8 +9,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A wave is a program whose live heap rises and falls. Beside its heap lies about what the model
-// holds likely, and text that counts to no limit.
+// A wave is a program whose live heap rises and falls. The bytes beside its heap are about what
+// the model expects; text counts to no limit.
 type wave struct {
 	simulated
 	other, text float64
@@ -36,7 +36,7 @@ func newWave(rng *rand.Rand) *wave {
 	return s
 }
 
-// truth is a run without noise; fine is false where collection takes half of it.
+// truth returns a run without noise; fine is false if collection takes half of it.
 func (s *wave) truth(gc cell.GC) (cpu, peak float64, fine bool) {
 	r := s.life.run(gc, s.other)
 	peak = s.other + s.text + heapOverhead*r.peak
@@ -44,8 +44,8 @@ func (s *wave) truth(gc cell.GC) (cpu, peak float64, fine bool) {
 	return cpu, peak, !r.starving && r.seconds < maxGCShare*cpu
 }
 
-// record is a run that waits for a CPU for about a share of its time: heaps that no limit holds
-// outgrow their goals.
+// record is a run that waits for a CPU for about the given share of its time: heaps that no limit
+// bounds outgrow their goals.
 func (s *wave) record(c cell.Config, wait float64, rng *rand.Rand) *cell.Record {
 	cpu, peak, _ := s.truth(c.GC)
 	w := wait * (0.6 + 0.8*rng.Float64())
@@ -87,9 +87,8 @@ func (s *wave) record(c cell.Config, wait float64, rng *rand.Rand) *cell.Record 
 	return rec
 }
 
-// TestNearFloor: where a program may take 1.03 to 1.11 times the least memory that it runs well
-// in, a setting is found that keeps the bound, and mostly not the one that a GOGC has to offer.
-// docs/adr/0041.
+// TestNearFloor: with 1.03 to 1.11 times the least memory in which a program runs well, tuning
+// finds a setting that keeps the bound, and mostly a better one than any GOGC. docs/adr/0041.
 func TestNearFloor(t *testing.T) {
 	trials := 20
 	if invariant.Race {

@@ -11,17 +11,15 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// An Objective is what tuning improves. Besides those named here it may be a figure
-// that the program or its load prints: a unit of the Go benchmark format
-// such as "ns/op" or "MB/s", or "min:NAME" and "max:NAME" for any other.
+// An Objective is what tuning improves: one of those named below or a figure that the program or
+// its load prints. A figure is a unit of the Go benchmark format, such as "ns/op" or "MB/s", or
+// "min:NAME" or "max:NAME" for any other.
 type Objective string
 
-// The named objectives. Of a program that ends, throughput is work over wall
-// time, so that both want the shortest run; of a server it is answers a second.
-// Of the settings that are within the tolerance of the best, the one of least
-// memory is taken. RSS wants the least memory of those that the default is not
-// cheaper than by more than the tolerance, in wall time, and in CPU time of a
-// server. P99 and P999 are response times under the built-in load.
+// The named objectives. For a program that ends, throughput is work over wall time, so both want
+// the shortest run; for a server it is responses per second. Among the settings within the
+// tolerance of the best, the one of least memory is taken. RSS wants the least memory at today's
+// CPU time, within 5 %. P99 and P999 are response times under the built-in load.
 const (
 	Throughput Objective = "throughput"
 	Wall       Objective = "wall"
@@ -33,7 +31,7 @@ const (
 
 var named = []Objective{Throughput, Wall, CPU, RSS, P99, P999}
 
-// ParseObjective reads an objective.
+// ParseObjective parses an objective.
 func ParseObjective(s string) (Objective, error) {
 	o := Objective(s)
 	how, name, prefixed := strings.Cut(s, ":")
@@ -48,7 +46,7 @@ func ParseObjective(s string) (Objective, error) {
 	return o, nil
 }
 
-// metric is the metric of records that the objective is about.
+// metric returns the metric of records that the objective is about.
 func (o Objective) metric(served bool) string {
 	switch o {
 	case Throughput:
@@ -80,11 +78,11 @@ func (o Objective) modelled(served bool) bool {
 	return o == CPU || o == RSS || o == Wall || o == Throughput && !served
 }
 
-// costMetric names the objective as a cost in series: the metric, or its
-// inverse where more is better.
+// costMetric names the objective as a cost in series: the metric, or its inverse if
+// more is better.
 const costMetric = "/objective:cost"
 
-// cost reads the objective from a record: less is better.
+// cost returns the objective of a record as a cost, of which less is better.
 func (o Objective) cost(rec *cell.Record) (float64, error) {
 	all, err := stat.Metrics(rec)
 	if err != nil {
@@ -103,7 +101,7 @@ func (o Objective) cost(rec *cell.Record) (float64, error) {
 	return v, nil
 }
 
-// costName is the name of the cost in an answer.
+// costName returns the name of the cost in an answer.
 func (o Objective) costName(served bool) string {
 	if o.rises(served) {
 		return "1/" + o.metric(served)
@@ -121,7 +119,7 @@ func figuresOf(all map[string]float64) string {
 	return strings.Join(out[:min(len(out), 40)], ", ")
 }
 
-// figuresIn are the names of the figures that a run prints.
+// figuresIn returns the names of the figures that a run prints.
 func figuresIn(metrics map[string]float64) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
 		if figure, ok := strings.CutPrefix(name, cell.FigurePrefix); ok {
@@ -131,14 +129,14 @@ func figuresIn(metrics map[string]float64) (out []string) {
 	return out
 }
 
-// isServed tells a server under load from a program that ends by itself.
+// isServed reports whether c runs a server under load, not a program that ends by itself.
 func isServed(c cell.Config) bool { return c.Workload == "serve" }
 
-// isAttached tells a server that ran before.
+// isAttached reports whether c is a server that was already running.
 func isAttached(c cell.Config) bool { return c.Workload == "attach" }
 
-// p99Of is the 99th percentile of response time, of the built-in load or, in
-// nanoseconds, as the load prints it.
+// p99Of returns the 99th percentile of response time: of the built-in load, or as the
+// load prints it in nanoseconds.
 func p99Of(rec *cell.Record) (time.Duration, error) {
 	all, err := stat.Metrics(rec)
 	if err != nil {

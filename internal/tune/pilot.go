@@ -11,34 +11,34 @@ import (
 
 const mib = 1 << 20
 
-// A Pilot is what one run of a program showed: the figures that the model is
-// fitted to. Copies share the trajectories, which nothing changes.
+// A Pilot holds the figures of one run that a model is fitted to. Copies share the
+// trajectories, which never change.
 type Pilot struct {
 	GC    cell.GC
 	Procs int // GOMAXPROCS, as the program's own lines say
 	// Wall and CPU are seconds, CPU that of all threads.
 	Wall, CPU float64
-	// Waiting is the share of the time in which its threads could run but had no CPU.
+	// Waiting is the share of the time in which its threads were runnable but had no CPU.
 	Waiting float64
-	// GCSeconds is the CPU time of all collections, with what idle CPUs mark: that is
-	// CPU time too, and most of it where one thread does the work.
+	// GCSeconds is the CPU time of all collections, marking on idle CPUs included: that is CPU
+	// time too, and most of it if one thread does the work.
 	GCSeconds     float64
 	PeakBytes     float64 // resident
-	Cycles        int     // that were not forced
+	Cycles        int     // not forced
 	PeakHeapBytes float64
-	// Beyond is what counts to GOMEMLIMIT beside the objects of the heap, in bytes: the
-	// mean over the goals that the limit set; 0 where it set none.
+	// Beyond is how many bytes count to GOMEMLIMIT beside the heap's objects: the mean over the
+	// goals that the limit set; 0 if it set none.
 	Beyond  float64
 	streams []trajectory
-	// allocated is an estimate of how many bytes it allocates: the least were when the last cycle
-	// ended, the most would be when the next one ends.
+	// allocated estimates the bytes that the program allocates. least were allocated when the
+	// last cycle ended, most would be when the next one ends.
 	allocated, least, most float64
 }
 
-// weight is how much the pilot counts.
+// weight is how much the pilot counts in means.
 func (p *Pilot) weight() float64 { return min(float64(p.Cycles), 20) }
 
-// mostLive is how much was reachable at most, in bytes.
+// mostLive returns the most bytes that were reachable.
 func (p *Pilot) mostLive() (most float64) {
 	for _, t := range p.streams {
 		for _, at := range t.points {
@@ -48,26 +48,24 @@ func (p *Pilot) mostLive() (most float64) {
 	return most
 }
 
-// A trajectory is the life of one process in terms of what it allocated, not
-// of time: how much was live when how much had been allocated. It does not
-// depend on the collector's settings, so one run at any setting gives it.
+// A trajectory is the life of one process, measured in bytes allocated instead of
+// time: the live bytes at each point. It does not depend on the collector's settings,
+// so a run under any setting gives it.
 type trajectory struct {
 	points []point // by allocated, ascending
-	total  float64 // bytes allocated from begin to end, between least and most
+	total  float64 // bytes allocated from start to end, between least and most
 	least  float64
 	most   float64
-	// costFixed and costPerByte are the CPU seconds of a cycle and of each byte
-	// that it scans.
+	// costFixed and costPerByte are the CPU seconds of a cycle and of each byte that it scans.
 	costFixed, costPerByte float64
-	// spread is the standard deviation of the cost of a cycle about its fit,
-	// over the cost.
+	// spread is the relative standard deviation of the cost of a cycle from its fit.
 	spread float64
-	// floating is how many bytes are allocated while marking for a second of
-	// the collector's CPU time, where the runway does not bound it.
+	// floating is how many bytes are allocated while marking per second of the collector's CPU
+	// time, if the runway does not bound them.
 	floating float64
 	procs    int
-	// forced are the collections that the program asks for: under each setting,
-	// when as much has been allocated.
+	// forced are the collections that the program requests. Under each setting they come at the
+	// same number of bytes allocated.
 	forced []forcedCycle
 }
 
@@ -78,7 +76,7 @@ type forcedCycle struct {
 
 type point struct {
 	allocated float64
-	live      float64 // reachable, without what was allocated while marking
+	live      float64 // reachable, without bytes allocated while marking
 	roots     float64 // stacks and globals
 }
 
@@ -129,7 +127,7 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 	return p, nil
 }
 
-// limited adds what goals say that GOMEMLIMIT set and not GOGC.
+// limited adds the bytes beside the heap that goals imply, if GOMEMLIMIT set them and not GOGC.
 func (p *Pilot) limited(cycles []cell.Cycle, beyond *moments) {
 	marked, roots := 0.0, 0.0
 	for _, c := range cycles {
@@ -142,12 +140,12 @@ func (p *Pilot) limited(cycles []cell.Cycle, beyond *moments) {
 	}
 }
 
-// cycleCosts are the CPU times of the cycles in nanoseconds. gctrace has those in which
-// threads that wait for a CPU count as collecting: they are scaled by the share of time in
-// which threads had one. A quota's stops are few and long: where fewer than half of the cycles
-// can have met one, those that did show it beside the others. Either these are cut, which counts
-// too much of what was waited for others, or the waiting is taken without the stops, of the
-// threads that run and those about to, which counts the stops in cycles. The lesser is nearer.
+// cycleCosts returns the CPU times of the cycles in nanoseconds. gctrace counts threads that wait
+// for a CPU as collecting, so costs are scaled by the share of time in which threads had one. A
+// quota's stops are few and long. If fewer than half of the cycles can contain one, there are two
+// estimates: cut each cost to what a cycle without a stop takes at most, which still counts
+// waiting for other processes; or scale by the waiting without the stops of running and runnable
+// threads, which still counts stops within cycles. The lesser is closer.
 func cycleCosts(rec *cell.Record) []float64 {
 	var costs, units []float64
 	traced := 0.0
@@ -184,19 +182,19 @@ func cycleCosts(rec *cell.Record) []float64 {
 	return costs
 }
 
-// stretched is how many times the cost of a byte that is marked, in a cycle of the lower
-// quartile, one takes at most that no quota stopped.
+// stretched bounds a cycle that no quota stopped: its cost per byte is at most this many times
+// that of the lower quartile.
 const stretched = 1.5
 
-// stopsOf is how often a quota stopped the program at most: once in a period of 100 ms.
+// stopsOf returns an upper bound of how often a quota stopped the program: once per period of 100 ms.
 func stopsOf(rec *cell.Record) float64 {
 	return rec.Metrics[cell.PodThrottledShare] * (rec.Metrics[cell.WallTime]/0.1 + 1)
 }
 
-// newTrajectory reads the cycles of one process.
+// newTrajectory derives a trajectory from the cycles of one process.
 func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory) {
 	var allocated, between, pausing, marking, cost, room, duration float64
-	var marked, roots, ended float64 // of the cycle before
+	var marked, roots, ended float64 // of the previous cycle
 	for i, c := range cycles {
 		start, end := float64(c.StartBytes), float64(c.EndBytes)
 		at := float64(c.AtNs) / 1e9
@@ -222,22 +220,21 @@ func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory) {
 		ended = at + float64(c.MarkNs)/1e9
 		t.procs = max(c.Procs, 1)
 	}
-	rate := between / max(pausing, 1e-6) // bytes a second, no cycle running
+	rate := between / max(pausing, 1e-6) // bytes per second while no cycle runs
 	rest := rate * max(p.Wall-ended, 0)
 	if goal := float64(cycles[len(cycles)-1].GoalBytes); goal > 0 {
 		// The next cycle did not begin; its goal is about the last one's.
 		rest = min(rest, max(goal-marked, 0))
 	}
-	// Nor does it fit into what was resident at the peak.
+	// It must also fit into the resident memory at the peak.
 	peak := max(p.PeakHeapBytes, (p.PeakBytes-usualOther)/heapOverhead)
 	rest = min(rest, peak-marked)
 	t.total, t.least = allocated+rest, allocated
 	t.most = allocated + max(min(percentGoal(p.GC.Percent, marked, roots), peak)-marked, rest)
 	t.fitCost(cycles)
-	// While marking the program runs at about half speed, for as long as the
-	// cycles took, or as dedicated workers alone would: they get a quarter of
-	// the CPUs and some assists. Where the runway did not bound what was
-	// allocated meanwhile, that itself was seen.
+	// While marking, the program runs at about half speed, for as long as the cycles took, or as
+	// long as dedicated workers alone would need: they get a quarter of the CPUs and some
+	// assists. If the runway did not bound the bytes allocated meanwhile, use the measured rate.
 	long := 1 / (0.28 * float64(t.procs))
 	if cost > 0 {
 		long = max(long, duration/cost)
@@ -249,10 +246,9 @@ func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory) {
 	return t
 }
 
-// fitCost splits the cost of a cycle into a fixed part and one for each byte
-// scanned, by least squares; neither is negative. Where the live heap hardly
-// varies the two cannot be told apart, and need not be: all of it then counts
-// as proportional.
+// fitCost splits the cost of a cycle into a fixed part and a part per byte scanned, by least
+// squares; neither is negative. If the live heap hardly varies, the two cannot be told apart and
+// need not be: the whole cost counts as proportional.
 func (t *trajectory) fitCost(cycles []cell.Cycle) {
 	var n, sx, sy, sxx, sxy float64
 	var xs, ys []float64
@@ -267,7 +263,7 @@ func (t *trajectory) fitCost(cycles []cell.Cycle) {
 		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
 	}
 	if n == 0 {
-		for _, c := range cycles { // all forced: what they cost is known at least
+		for _, c := range cycles { // all forced: at least their cost is known
 			sx += float64(c.LiveBytes) + mib/2
 			sy += float64(c.CPUNs) / 1e9
 		}
@@ -295,13 +291,13 @@ func (t *trajectory) fitCost(cycles []cell.Cycle) {
 // cost is the CPU time, in seconds, of a cycle that scans the given bytes.
 func (t *trajectory) cost(scanned float64) float64 { return t.costFixed + t.costPerByte*scanned }
 
-// at returns what was live, and the roots, when so much had been allocated.
+// at returns the live bytes and the roots after the given bytes were allocated.
 func (t *trajectory) at(allocated float64) (live, roots float64) {
 	n := len(t.points)
 	if n == 0 {
 		return mib / 4, 0
 	}
-	lo, hi := 0, n // the first point that lies beyond
+	lo, hi := 0, n // finds the first point beyond
 	for lo < hi {
 		if mid := (lo + hi) / 2; t.points[mid].allocated > allocated {
 			hi = mid
@@ -309,7 +305,7 @@ func (t *trajectory) at(allocated float64) (live, roots float64) {
 			lo = mid + 1
 		}
 	}
-	if lo == n { // what is live goes on growing as it did on average
+	if lo == n { // let live data grow on at its average rate
 		last := t.points[n-1]
 		return last.live * (1 + (allocated-last.allocated)/max(last.allocated, 1)), last.roots
 	}

@@ -19,11 +19,11 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// TestThrottledCycles: where a quota stopped a run, one collection shows it and the others
-// are taken as they are; where other processes had the CPUs, all are scaled; and where both, all
-// by what was waited for others if that is less, however long they make a collection take.
+// TestThrottledCycles: if a quota stopped a run, one collection shows it and the others keep
+// their cost. If other processes had the CPUs, all are scaled. If both, all are scaled by the
+// wait for others if that gives less, however long they make a collection take.
 func TestThrottledCycles(t *testing.T) {
-	rec := steady(20) // of 11 ms of CPU time, in 1 s of wall and 2 s of CPU time
+	rec := steady(20) // each 11 ms of CPU time, in 1 s of wall and 2 s of CPU time
 	rec.Cycles[7].CPUNs += 90e6
 	rec.Set(cell.GCCPUScale, 0.2)
 	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.2*0.31, 0.01) {
@@ -36,7 +36,7 @@ func TestThrottledCycles(t *testing.T) {
 	}
 	rec.Set(cell.PodThrottledShare, 0.5)
 	rec.Set(cell.PodThrottled, 1.5/4)                   // of each of the threads
-	for _, others := range []float64{0, 0.5, 1, 2, 6} { // seconds that were waited for them
+	for _, others := range []float64{0, 0.5, 1, 2, 6} { // seconds spent waiting for them
 		want := min(0.011*(19+stretched), 2/(2+others)*0.31)
 		rec.Set(cell.GCCPUScale, 2/(2+1.5+others))
 		for _, marking := range []int64{1e6, 3.9e6, 4.1e6, 10e6} {
@@ -49,7 +49,7 @@ func TestThrottledCycles(t *testing.T) {
 			}
 		}
 	}
-	rec.Set(cell.GCCPUScale, 0.9) // less waited than the quota stopped: threads that slept
+	rec.Set(cell.GCCPUScale, 0.9) // less waiting than the quota stopped: threads slept
 	if got := mustPilot(t, rec).GCSeconds; !near(got, 0.011*(19+stretched), 0.01) {
 		t.Errorf("%.3f s of collection where hardly a thread waited", got)
 	}
@@ -59,20 +59,20 @@ func TestThrottledCycles(t *testing.T) {
 	}
 }
 
-// A podRun is a recorded run of a program of trees in a pod of half a CPU. Its runtime read
-// the CPU clock of each thread that marked: Collecting is what mark workers and assists took.
-// Beside two and four busy loops the usual runtime ran, of which it is known what share gctrace has in the program
-// alone.
+// A podRun is a recorded run of a program of trees in a pod of half a CPU. Its runtime read the
+// CPU clock of each marking thread: Collecting is the time of mark workers and assists. Beside
+// two and four busy loops the usual runtime ran; there only the share of collection is known,
+// from gctrace of the program alone.
 type podRun struct {
 	Program, Beside                         string
 	GOGC                                    int
 	CPU, Wall, Scale, Throttled, Collecting float64    // seconds, but Scale
 	Periods                                 float64    // share of them that were throttled
 	Alone                                   float64    // share of collection, if Collecting is unknown
-	Cycles                                  [][2]int64 // µs as gctrace has them, and MiB live
+	Cycles                                  [][2]int64 // µs according to gctrace, and MiB live
 }
 
-// TestRecordedPods: the share of collection in runs whose own is known.
+// TestRecordedPods checks the share of collection in runs for which it is known.
 func TestRecordedPods(t *testing.T) {
 	data, err := os.ReadFile("testdata/pods.jsonl")
 	if err != nil {
@@ -111,9 +111,9 @@ func TestRecordedPods(t *testing.T) {
 	}
 }
 
-// TestThrottledPod runs a program in a control group of half a CPU and in one of the
-// whole machine. Throttled threads do not collect: the share of collection is about the same,
-// gctrace's CPU time is never more than the program's, and the waiting is noticed.
+// TestThrottledPod runs a program in a control group of half a CPU and in one of the whole
+// machine. Throttled threads do not collect: the share of collection is about the same, gctrace's
+// CPU time never exceeds the program's, and the waiting shows.
 func TestThrottledPod(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("control groups are of Linux")
@@ -123,7 +123,7 @@ func TestThrottledPod(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	r := runner.New(runner.Config{})
-	grouped := false // a control group was to be had
+	grouped := false // a control group was available
 	run := func(gc cell.GC, pod cell.Pod) Pilot {
 		config := cell.Config{Workload: "exec", Command: []string{exe}, GC: gc, Pod: pod}
 		rec, _, err := r.Run(t.Context(), cell.Cell{Config: config, Timeout: time.Minute})
@@ -143,10 +143,10 @@ func TestThrottledPod(t *testing.T) {
 		}
 		return p
 	}
-	// Five of each, of which the median counts: one that the quota stops for several
-	// periods in one collection says nothing of the others.
+	// Take the median of five each: a run is an outlier if the quota stops one of its collections
+	// for several periods.
 	const runs = 5
-	half, whole := cell.Pod{CPUs: 0.5}, cell.Pod{CPUs: float64(runtime.NumCPU())} // whom others leave as much time
+	half, whole := cell.Pod{CPUs: 0.5}, cell.Pod{CPUs: float64(runtime.NumCPU())} // others slow both alike
 	var inside, outside []Pilot
 	for _, percent := range []int{100, 50, 400} {
 		for range runs {

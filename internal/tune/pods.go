@@ -14,21 +14,20 @@ import (
 
 // Outcomes of a pod.
 const (
-	PodKeeps  = "keeps"  // the objective, beyond doubt
-	PodLoses  = "loses"  // it, beyond doubt, or breaks a bound
-	PodUnsure = "unsure" // what rounds there were time for do not tell
+	PodKeeps  = "keeps"  // the objective, certainly
+	PodLoses  = "loses"  // the objective, certainly, or breaks a bound
+	PodUnsure = "unsure" // the rounds do not tell
 	PodFails  = "fails"  // the program does not run there
 )
 
-// A PodTrial is the program in a control group of one size.
+// A PodTrial is the result of running the program in a control group of one size.
 type PodTrial struct {
-	// Setting is what ran: the answer's, or the baseline's where there is none,
-	// with a GOMEMLIMIT of 90 % of the pod's memory at most.
+	// Setting is the configuration that ran: the answer's, or the baseline's if there is none,
+	// with a GOMEMLIMIT of at most 90 % of the pod's memory.
 	Setting cell.Config `json:"setting"`
-	// Cost is the objective as a ratio to the baseline's setting in the largest of
-	// the pods, PeakBytes the resident memory at its peak, and Throttled the share
-	// of periods in which the quota held the program back: medians, with the least
-	// and the greatest for the last two.
+	// Cost is the objective as a ratio to the baseline's setting in the largest pod. PeakBytes is
+	// the peak of resident memory, and Throttled the share of periods in which the quota stopped
+	// the program: medians, with the least and the greatest.
 	Cost      Interval `json:"cost_ratio"`
 	PeakBytes Interval `json:"peak_bytes"`
 	Throttled Interval `json:"throttled"`
@@ -38,12 +37,12 @@ type PodTrial struct {
 }
 
 const (
-	podShare     = 0.9 // of a pod's memory that GOMEMLIMIT may be
+	podShare     = 0.9 // of a pod's memory, at most, for GOMEMLIMIT
 	mostPods     = 6   // rounds
 	podTolerance = 0.05
 )
 
-// smaller orders pods by CPUs, then by memory; without a bound is largest.
+// smaller orders pods by CPUs, then memory. A pod without a bound is the largest.
 func smaller(a, b cell.Pod) int {
 	size := func(v float64) float64 {
 		if v == 0 {
@@ -55,7 +54,7 @@ func smaller(a, b cell.Pod) int {
 		cmp.Compare(size(float64(a.MemoryBytes)), size(float64(b.MemoryBytes))))
 }
 
-// fitted is a setting with a limit that the pod has memory for.
+// fitted returns a setting with its limit lowered to what the pod has memory for.
 func fitted(c cell.Config, pod cell.Pod) cell.Config {
 	c.Pod = pod
 	if most := int64(podShare*float64(pod.MemoryBytes)) / mib * mib; most > 0 &&
@@ -65,8 +64,8 @@ func fitted(c cell.Config, pod cell.Pod) cell.Config {
 	return c
 }
 
-// tryPods runs the answer's setting in every pod, and the baseline's in the largest, in
-// as many rounds as the budget allows, at least four.
+// tryPods runs the answer's setting in every pod, and the baseline's in the largest, for at least
+// four rounds and as many more as the budget allows.
 func (t *tuning) tryPods(budget float64) error {
 	pods := slices.SortedFunc(slices.Values(t.Pods), smaller)
 	arms := []cell.Config{fitted(t.Base, pods[len(pods)-1])}
@@ -149,8 +148,8 @@ func throttled(records []*cell.Record) Interval {
 	return spanOf(shares)
 }
 
-// SmallestPod is the least pod that keeps the objective, by CPUs, then by memory;
-// nil if none does.
+// SmallestPod returns the smallest pod that keeps the objective, by CPUs, then
+// memory; nil if none does.
 func (r *Answer) SmallestPod() *PodTrial {
 	for i := range r.Pods {
 		if r.Pods[i].Outcome == PodKeeps {
@@ -160,7 +159,7 @@ func (r *Answer) SmallestPod() *PodTrial {
 	return nil
 }
 
-// podName is a pod's name for people.
+// podName formats a pod for people.
 func podName(p cell.Pod) string {
 	var parts []string
 	switch {
@@ -196,9 +195,8 @@ func (r *Answer) podLine() string {
 		settingText(p.Setting), objective, ratioText(p.Cost, 1+podTolerance), largest, p.Rounds)
 }
 
-// PodTable is a row for each pod: its size, what ran there, the objective as a
-// ratio, peak memory, throttling, the verdict, and why. It has no rows if no pod was
-// tried.
+// PodTable returns a row per pod: size, setting, the objective as a ratio, peak memory,
+// throttling, the verdict and its reason. It has no rows if no pod was tried.
 func (r *Answer) PodTable() (head []string, rows [][]string) {
 	head = []string{"pod", "setting", nameOf(r.Objective.costName(isServed(r.Base))), "peak memory", "throttled",
 		"keeps it", "why"}
@@ -213,14 +211,14 @@ func (r *Answer) PodTable() (head []string, rows [][]string) {
 	return head, rows
 }
 
-// writePods prints the table of pods, and which suffices.
+// writePods prints the table of pods, and the smallest that suffices.
 func (r *Answer) writePods(b *strings.Builder) {
 	head, rows := r.PodTable()
 	if len(rows) == 0 {
 		return
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	why := len(head) - 1 // goes below, where a long one widens nothing
+	why := len(head) - 1 // printed below, where a long reason widens no column
 	for _, row := range append([][]string{head}, rows...) {
 		fmt.Fprintf(t, "  %s\t\n", strings.Join(row[:why], "\t"))
 	}

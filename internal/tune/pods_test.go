@@ -10,7 +10,7 @@ import (
 )
 
 // tuneInPods tunes a simulated program that needs a whole CPU, and dies in pods
-// that are smaller than its peak.
+// smaller than its peak.
 func tuneInPods(t *testing.T, pods ...string) *Answer {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -81,7 +81,7 @@ func TestSmallestPod(t *testing.T) {
 	}
 }
 
-// TestLongReasonWidensNoTable has a pod fail with much to say.
+// TestLongReasonWidensNoTable has a pod fail with a long reason.
 func TestLongReasonWidensNoTable(t *testing.T) {
 	long := strings.Repeat("it does not fit ", 20)
 	setting := cell.Config{GC: cell.DefaultGC, Pod: cell.Pod{CPUs: 1}}

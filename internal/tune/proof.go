@@ -14,8 +14,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// axes tries further values of GOMAXPROCS and further builds with the best setting, in
-// paired rounds, and returns the best of all by median ratio.
+// axes tries other values of GOMAXPROCS and other builds with the best setting, in paired rounds.
+// It returns the best of all by median ratio.
 func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 	arms, names := []cell.Config{best}, []string{""}
 	for _, p := range t.Procs {
@@ -64,7 +64,7 @@ func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 	return arms[winner], nil
 }
 
-// rounds runs each configuration once a round, in a new random order. It drops a
+// rounds runs each configuration once per round, in random order. It drops a
 // configuration under which the program does not run; the first, the baseline, must
 // run. It ends early when the budget does.
 func (t *tuning) rounds(arms []cell.Config, n int) ([][]*cell.Record, error) {
@@ -95,7 +95,7 @@ func (t *tuning) rounds(arms []cell.Config, n int) ([][]*cell.Record, error) {
 	return out, nil
 }
 
-// proven are the metrics that an answer shows, the objective included.
+// proven returns the metrics that an answer shows, including the objective.
 func (t *tuning) proven() []string {
 	out := []string{cell.WallTime, cell.TotalCPU, cell.RSSPeak, cell.GCCPUTotal, cell.GCPauseTotal}
 	if isServed(t.Base) {
@@ -107,7 +107,7 @@ func (t *tuning) proven() []string {
 	return out
 }
 
-// group makes a group of package stat of records in rounds.
+// group makes a stat.Group of records in rounds.
 func (t *tuning) group(c cell.Config, records []*cell.Record) (*stat.Group, error) {
 	g := &stat.Group{Config: c, Key: c.Key(), Records: records, Series: map[string]stat.Series{}}
 	add := func(metric string, block int, value float64) {
@@ -141,8 +141,8 @@ type compared struct {
 	peak  Interval // bytes
 }
 
-// equalRuns is the ratio that a comparison of two copies of the group would
-// show, about: from what its runs differ by, one after another.
+// equalRuns estimates the ratio that a comparison of two copies of the group would show, from the
+// differences between consecutive runs.
 func equalRuns(g *stat.Group, metric string) float64 {
 	var steps []float64
 	values := g.Series[metric].Values
@@ -159,7 +159,7 @@ func equalRuns(g *stat.Group, metric string) float64 {
 	return math.Exp(1.25 * 0.8 / 0.67 * stat.Median(steps) / math.Sqrt(float64(len(values))))
 }
 
-// compare compares each configuration with the first.
+// compare compares each configuration with the first, the baseline.
 func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compared, error) {
 	out := make([]compared, len(arms))
 	var base *stat.Group
@@ -174,14 +174,14 @@ func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compar
 		out[i].by = map[string]stat.Comparison{}
 		out[i].peak = spanOf(g.Series[cell.RSSPeak].Values)
 		for _, metric := range append(t.proven(), costMetric) {
-			// The name 1/x tells the direction of x, not of its inverse.
+			// The name 1/x has the direction of x, not of its inverse.
 			of := metric
 			if strings.HasPrefix(metric, "1/") {
 				of = costMetric
 			}
 			c := stat.Compare(base, g, of, equalRuns(base, of))
 			out[i].by[metric] = c
-			// A baseline that never collected has no ratio of what collections cost.
+			// If the baseline never collected, there is no ratio of the cost of collections.
 			if c.Pairs > 0 && metric != costMetric && !math.IsInf(c.Hi, 0) {
 				out[i].gains = append(out[i].gains, NewGain(metric, c))
 			}
@@ -190,7 +190,7 @@ func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compar
 	return out, nil
 }
 
-// prove sets what was picked against the baseline in fresh rounds, and concludes.
+// prove compares the picks with the baseline in fresh rounds, and decides.
 func (t *tuning) prove(e explored) error {
 	best := t.Base
 	if len(e.picks) > 0 {
@@ -219,7 +219,7 @@ func (t *tuning) prove(e explored) error {
 	return t.decide(records)
 }
 
-// leave concludes where there is nothing to prove: a race has shown it, or no other
+// leave sets the outcome if there is nothing to prove: a race showed it, or no other
 // setting may be tried.
 func (t *tuning) leave(e explored) {
 	a := t.answer
@@ -244,14 +244,12 @@ func (t *tuning) leave(e explored) {
 	}
 }
 
-// mostRounds is how many rounds a proof takes at most, and fewRounds how many before a
-// hopeless setting leaves it.
+// mostRounds is the most rounds of a proof, fewRounds how many a hopeless setting must run.
 const mostRounds, fewRounds = 10, 2
 
-// proveAll runs the arms against the first, the baseline, in rounds. Settings that are
-// not likely to keep their promise leave early, to the benefit of the others; the second,
-// on which the answer rests, only after leastRounds. Where the user gave the number of
-// rounds, all stay.
+// proveAll runs the arms against the first, the baseline, in rounds. Settings that will hardly
+// keep their promise leave early, which leaves more rounds to the others; the second, which the
+// answer rests on, leaves only after leastRounds. All stay if the user gave the number of rounds.
 func (t *tuning) proveAll(e explored, arms []cell.Config) (choices []Choice, records [][]*cell.Record, err error) {
 	left, most := t.Pairs*len(arms), max(t.Pairs, mostRounds)
 	if t.Pairs == 0 {
@@ -262,7 +260,7 @@ func (t *tuning) proveAll(e explored, arms []cell.Config) (choices []Choice, rec
 		left = max(left, leastRounds*len(arms))
 	}
 	records = make([][]*cell.Record, len(arms))
-	in := make([]int, len(arms)) // indices of the arms that are left
+	in := make([]int, len(arms)) // indices of the remaining arms
 	for i := range in {
 		in[i] = i
 	}
@@ -292,11 +290,11 @@ func (t *tuning) proveAll(e explored, arms []cell.Config) (choices []Choice, rec
 	return choices, records, nil
 }
 
-// slack is how far above the baseline's the interval of CPU time or memory may reach
-// where a choice promises to keep it.
+// slack is how far above 1 the ratio of CPU time or memory may reach if a choice
+// promises to keep it.
 const slack = 0.05
 
-// choice says whether a setting keeps what its name promises.
+// choice judges whether a setting keeps what its name promises.
 func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
 	cpu, memory, cost := r.by[cell.TotalCPU], r.by[cell.RSSPeak], r.by[costMetric]
 	out := Choice{Name: name, Setting: c, PeakBytes: r.peak, CPU: RatioOf(cpu), Memory: RatioOf(memory),
@@ -332,10 +330,10 @@ func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
 	return out
 }
 
-// nothingToSave is why no setting saves time, however much runs differ.
+// nothingToSave is the reason why no setting saves time, however much runs vary.
 const nothingToSave = "no collection ran under it, so there is no time of the collector to save"
 
-// decide draws the outcome from the choices: those of the objective first.
+// decide derives the outcome from the choices, those for the objective first.
 func (t *tuning) decide(records [][]*cell.Record) error {
 	a := t.answer
 	own := func(c Choice) bool { return c.Name == t.ownName() || c.Name == SameMemory && t.Objective == CPU }
@@ -384,11 +382,11 @@ func (t *tuning) decide(records [][]*cell.Record) error {
 	return nil
 }
 
-// keepsBound begins the reason of a choice that is recommended whatever it costs.
+// keepsBound begins the reason of a choice that is recommended whatever its cost.
 const keepsBound = "it keeps the bound that the baseline breaks: "
 
-// bound corrects the outcome for bounds on memory and latency: a setting that breaks one
-// is not recommended, and one that keeps what the baseline breaks is.
+// bound corrects the outcome for bounds on memory and latency: a setting that breaks one is not
+// recommended, and one that keeps a bound broken by the baseline is.
 func (t *tuning) bound(base, tuned []*cell.Record, top *Choice) error {
 	was, err := t.broken(base)
 	if err != nil {
@@ -407,7 +405,7 @@ func (t *tuning) bound(base, tuned []*cell.Record, top *Choice) error {
 	return nil
 }
 
-// broken says which bound most of the runs break; "" if none.
+// broken describes the bound that the median run breaks; "" if none.
 func (t *tuning) broken(records []*cell.Record) (string, error) {
 	var peaks, p99s []float64
 	for _, rec := range records {
@@ -434,7 +432,7 @@ func (t *tuning) broken(records []*cell.Record) (string, error) {
 // Open begins the reason of a choice that more runs may decide.
 const Open = "fresh runs neither prove nor exclude the gain: "
 
-// verdict judges a comparison in which less is better.
+// verdict turns a comparison in which less is better into an outcome.
 func verdict(tolerance float64, main stat.Comparison) (outcome, reason string) {
 	switch {
 	case main.Verdict == stat.Better:

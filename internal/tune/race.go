@@ -20,20 +20,19 @@ type racer struct {
 	costs     map[int]float64 // logarithms, by block
 	peaks     []float64       // resident bytes
 	p99s      []float64       // seconds
-	out       string          // why it is out of the race; "" while it is in
+	out       string          // why it left the race; "" while it is in
 }
 
 const (
 	raceArms   = 5 // at most
-	raceRounds = 4 // at least, before one goes out
+	raceRounds = 4 // before one may leave
 	raceRuns   = raceArms * raceRounds
 )
 
-// race measures an objective that no model predicts: settings spread over the
-// candidates run in interleaved rounds, and those go out that are slower than
-// the best beyond doubt (a one-sided t-interval of log ratios paired by round,
-// at 0.05 over the number of settings). Of those within the tolerance of the
-// best it takes the one of least memory.
+// race measures an objective that no model predicts. Settings spread over the candidates run in
+// interleaved rounds; those certainly slower than the best leave (a one-sided t-interval of log
+// ratios paired by round, at 0.05 over the number of settings). It chooses the setting of least
+// memory among those within the tolerance of the best.
 func (t *tuning) race(e explored, runs int) (cell.Config, Prediction, error) {
 	racers := t.racers(e, runs)
 	rng := rand.New(rand.NewPCG(t.Seed, 3))
@@ -59,13 +58,13 @@ func (t *tuning) race(e explored, runs int) (cell.Config, Prediction, error) {
 	return c, p, nil
 }
 
-// racers are the settings that race: the baseline, and of the candidates that
-// keep within the memory allowed as many as the runs suffice for.
+// racers returns the settings that race: the baseline, and as many of the candidates within the
+// allowed memory as there are runs for.
 func (t *tuning) racers(e explored, runs int) []*racer {
 	cliff := e.model.Cliff()
 	var feasible []Prediction
 	for _, p := range e.all {
-		// A limit helps only where memory is bounded; elsewhere GOGC does the same.
+		// A limit helps only if memory is bounded; otherwise GOGC does the same.
 		limited := p.GC.LimitBytes > 0 && len(t.Settings) == 0 && t.MaxPeakBytes == 0
 		if p.GC != t.Base.GC && !limited && t.usable(&p, cliff) && t.allowed(&p, 0.5) {
 			feasible = append(feasible, p)
@@ -116,7 +115,7 @@ func (t *tuning) run1(r *racer) error {
 	return nil
 }
 
-// p99 is the median of its 99th percentiles; infinite without a run.
+// p99 is the median of the 99th percentiles; infinite without a run.
 func (r *racer) p99() float64 {
 	if len(r.p99s) == 0 {
 		return math.Inf(1)
@@ -128,7 +127,7 @@ func (r *racer) p99() float64 {
 // half-width of its one-sided interval at the given level.
 func (r *racer) beyond(o *racer, level float64) (mean, half float64) {
 	var d moments
-	// In the order of the rounds: the last digit of a sum depends on its order.
+	// In the order of the rounds, as the last digit of a sum depends on it.
 	for _, block := range slices.Sorted(maps.Keys(r.costs)) {
 		if other, ok := o.costs[block]; ok {
 			d.add(r.costs[block] - other)
@@ -149,7 +148,7 @@ func studentQuantile(p, degrees float64) float64 {
 		(3*math.Pow(z, 7)+19*z5+17*z3-15*z)/(384*math.Pow(degrees, 3))
 }
 
-// best is the racer of least mean cost of those that are in.
+// best returns the racer of least mean cost among those still in.
 func best(racers []*racer) *racer {
 	var least *racer
 	for _, r := range racers {
@@ -206,8 +205,7 @@ func (t *tuning) undecided(racers []*racer) bool {
 	return in > 1 && !certain
 }
 
-// choose takes the racer of least memory that is within the tolerance, and
-// notes the result of each.
+// choose returns the racer of least memory within the tolerance, and records the result of each.
 func (t *tuning) choose(racers []*racer) (cell.Config, Prediction) {
 	top := best(racers)
 	var chosen *racer
@@ -241,7 +239,7 @@ func (t *tuning) choose(racers []*racer) (cell.Config, Prediction) {
 	return chosen.config, chosen.predicted
 }
 
-// overMemory says why a setting takes more memory than is allowed; "" where it does not.
+// overMemory says why a setting takes more memory than allowed; "" if it does not.
 func (t *tuning) overMemory(peak, today float64) string {
 	switch {
 	case t.MaxPeakBytes > 0 && peak > t.MaxPeakBytes:

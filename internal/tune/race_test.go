@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// raced tunes a simulated server whose 99th percentile is given by the setting.
+// raced tunes a simulated server whose 99th percentile depends on the setting.
 func raced(t *testing.T, o Objective, noise float64, p99 func(gc cell.GC) float64, change func(*Config)) *Answer {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -72,7 +72,7 @@ func TestRaceLeavesTheDefaultWhereNothingGains(t *testing.T) {
 	}
 }
 
-// TestBoundOfLatency has GOGC=1600 and more break the bound, and then all.
+// TestBoundOfLatency: first GOGC=1600 and more break the bound, then every setting.
 func TestBoundOfLatency(t *testing.T) {
 	worse := func(gc cell.GC) float64 {
 		if gc.Percent < 0 || gc.Percent >= 1600 {
@@ -91,14 +91,14 @@ func TestBoundOfLatency(t *testing.T) {
 	if !strings.Contains(r.Reason, "the least ") || !strings.Contains(r.Reason, ", with GOGC=") {
 		t.Errorf("the reason does not name what comes closest: %s", r.Reason)
 	}
-	// The default breaks the bound: what keeps it is recommended.
+	// The default breaks the bound: recommend what keeps it.
 	r = raced(t, CPU, 0.02, better, func(c *Config) { c.MaxP99 = 1500 * time.Microsecond })
 	if r.Outcome != Recommended || better(r.Setting.GC) != 1e6 || !strings.Contains(r.Reason, "the bound that the baseline breaks") {
 		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
 	}
 }
 
-// TestBoundOfMemory allows less than the default takes.
+// TestBoundOfMemory allows less memory than the default takes.
 func TestBoundOfMemory(t *testing.T) {
 	r, err := tuneSimulated(t, program(0.1), 0.01, func(c *Config) { c.MaxPeakBytes = 85 * mib })
 	if err != nil {
@@ -117,9 +117,9 @@ func TestBoundOfMemory(t *testing.T) {
 	}
 }
 
-// TestTwiceIsHeld: a first run under today's setting that took nearly twice as much as
-// others does not raise what the answer may take, and a choice that took more in the
-// fresh pairs is no answer.
+// TestTwiceIsHeld: if the first run under today's setting took nearly twice as much
+// as others, that does not raise what the answer may take. A choice that took more in
+// the fresh pairs is no answer.
 func TestTwiceIsHeld(t *testing.T) {
 	for trial := range uint64(5) {
 		rng := rand.New(rand.NewPCG(trial, 8))
@@ -149,8 +149,8 @@ func TestTwiceIsHeld(t *testing.T) {
 	}
 }
 
-// TestRaceHoldsTwice has settings take more in their runs than the model expected, and gain:
-// they leave the race, and the proof is not spent on them.
+// TestRaceHoldsTwice: settings that gain, but take more memory in their runs than the model
+// expected, leave the race, and the proof does not waste rounds on them.
 func TestRaceHoldsTwice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	p := program(0.2)
@@ -178,8 +178,8 @@ func TestRaceHoldsTwice(t *testing.T) {
 	}
 }
 
-// TestRaceHoldsBound: where today's setting breaks the bound on memory, what keeps it wins the
-// race although it gains nothing.
+// TestRaceHoldsBound: if today's setting breaks the bound on memory, one that keeps
+// it wins the race without any gain.
 func TestRaceHoldsBound(t *testing.T) {
 	same := func(cell.GC) float64 { return 1e6 }
 	r := raced(t, "max:req/s", 0.02, same, func(c *Config) { c.MaxPeakBytes = 85 * mib }) // today's takes 106
@@ -219,7 +219,7 @@ func TestStudentQuantile(t *testing.T) {
 	}
 }
 
-// The same costs give the same interval, to the last digit.
+// TestBeyondIsRepeatable: the same costs give the same interval, to the last digit.
 func TestBeyondIsRepeatable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	r, o := &racer{costs: map[int]float64{}}, &racer{costs: map[int]float64{}}

@@ -9,8 +9,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// A Measured is what the runs under one setting showed: of each figure the
-// median, the least and the greatest. Wall and CPU are seconds.
+// A Measured summarizes the runs under one setting: the median, the least and the greatest of
+// each figure. Wall and CPU are seconds.
 type Measured struct {
 	GC        cell.GC  `json:"gc"`
 	Runs      int      `json:"runs"`
@@ -21,8 +21,7 @@ type Measured struct {
 	Cycles    int      `json:"cycles"`
 }
 
-// measuredOf gathers what pilots showed, by setting, in the order of the first
-// run of each.
+// measuredOf summarizes pilots by setting, in the order of the first run of each.
 func measuredOf(pilots []Pilot) (out []Measured) {
 	for _, runs := range stat.Split(pilots, func(p Pilot) cell.GC { return p.GC }) {
 		of := func(figure func(Pilot) float64) Interval {
@@ -41,7 +40,7 @@ func measuredOf(pilots []Pilot) (out []Measured) {
 	return out
 }
 
-// A kind is a figure that is predicted and measured.
+// A kind is a figure that is both predicted and measured.
 type kind struct {
 	name string
 	of   func(*Prediction) *Interval
@@ -65,35 +64,33 @@ var kinds = []kind{
 		func(m *Measured) Interval { return m.PeakBytes }, func(m *Model) *fit { return &m.peak }},
 }
 
-// Standard deviations before any run: of a run about others of its setting, and of the
-// model about the mean of a setting, relative. Where runs wait for a CPU, wall time varies
-// more, and so do what gctrace accounts to collections and heaps that no limit holds: CPU
-// time does not.
+// Relative standard deviations before any run: of a run from others of its setting, and of the
+// model from the mean of a setting. If runs wait for a CPU, wall time varies more, as do the
+// collections in gctrace and heaps that no limit bounds; CPU time does not.
 const (
 	runNoise    = 0.08
 	modelError  = 0.02
 	gcError     = 0.08
 	peakError   = 0.06
-	chanceError = 0.12 // of a program that collects once
+	chanceError = 0.12 // for a program that collects once
 	memoryNoise = 0.02
 	waitNoise   = 4.0
-	outgrowing  = 0.18 // of peak memory, where a run always waits
+	outgrowing  = 0.18 // of peak memory, for a run that always waits
 )
 
-// What is known of factors before any run, and of how they change with each doubling away
-// from the baseline.
+// Priors of factors, and of their change with each doubling away from the baseline.
 var (
 	gcPriors     = [terms]prior{{0, 0.5}, {-0.05, 0.04}}
 	memoryPriors = [terms]prior{{0, 0.06}, {0, 0.02}}
 )
 
-// resident is the memory that a replay says a run occupies, in bytes.
+// resident returns the memory that a run occupies according to a replay, in bytes.
 func (m *Model) resident(r *replay) float64 {
 	return max(m.beside+r.more+r.peak+grown(r.peak), leastOther)
 }
 
-// question is what a fit of a factor is asked about a replay: how many doublings of a
-// figure lie between was, the baseline's, and is; and deviations, of the model and of a run.
+// question is the input to a fit of a factor for a replay. is and was are the figure under the
+// setting and under the baseline; off and noise are the deviations of the model and of a run.
 func (m *Model) question(r *replay, is, was, off, noise float64) sample {
 	cycles := float64(r.cycles) + 1
 	at := place{math.Log2(m.resident(r)), math.Log2(cycles)}
@@ -108,7 +105,7 @@ func (m *Model) askGC(r *replay, waiting float64) sample {
 	return m.question(r, r.seconds, m.first.seconds, math.Hypot(gcError, r.strain), noise)
 }
 
-// seconds is what collections take on average over many runs.
+// seconds returns the mean time of collections over many runs.
 func (m *Model) seconds(r *replay) Interval {
 	s := m.askGC(r, m.waiting)
 	s.noise = 0
@@ -124,11 +121,11 @@ func (m *Model) askPeak(r *replay, limit int64, waiting float64) sample {
 	return m.question(r, is, m.resident(&m.first), peakError, noise)
 }
 
-// binding is the share of a limit from which on memory is what the limit says.
+// binding is the share of a limit above which the limit determines memory.
 const binding = 0.85
 
-// askTime is what a fit of times is asked. level is their median, noise that of a run, and
-// seconds what collections take.
+// askTime is the input to a fit of times. level is their median, noise that of a run, seconds the
+// time that collections take, and more the waiting above the mean.
 func (m *Model) askTime(r *replay, level, noise float64, seconds Interval, more float64) sample {
 	s := m.question(r, 1, 1, 0, level*noise)
 	s.error = math.Hypot(modelError*level, secondCosts*(seconds.Hi-seconds.Mid)/2)
@@ -136,10 +133,10 @@ func (m *Model) askTime(r *replay, level, noise float64, seconds Interval, more 
 	return s
 }
 
-// waits is by how much wall time and collections vary between runs that wait for such a share.
+// waits is the deviation of wall time and collections between runs with this share of waiting.
 func waits(waiting float64) float64 { return runNoise * (1 + waitNoise*waiting) }
 
-// times is a figure of the replay with the factor that a fit expects.
+// times returns a figure of the replay times the factor that the fit expects.
 func (f *fit) times(figure float64, s sample) Interval {
 	if figure <= 0 {
 		return Interval{}
@@ -148,7 +145,7 @@ func (f *fit) times(figure float64, s sample) Interval {
 	return Interval{figure * math.Exp(mid), figure * math.Exp(mid-half), figure * math.Exp(mid+half)}
 }
 
-// learn fits the factors of collections and of memory, and then times, to all runs.
+// learn fits the factors of collections and of memory, then the times, to all runs.
 func (m *Model) learn() {
 	replays := map[cell.GC]*replay{}
 	for _, s := range m.seen {
@@ -186,10 +183,10 @@ func (m *Model) learn() {
 			{byteCosts / bytesOver, byteCostsSpread / bytesOver}, {waits, 0.3}}
 	}
 	m.cpu = newFit(cpu, priors(m.cpuLevel, 1, 1, 0))
-	// Wall time is spared what CPUs do that the program leaves idle.
+	// Work on CPUs that the program leaves idle does not add to wall time.
 	delay := secondCosts / secondDelays * max(busy, procs/2)
 	m.wall = newFit(wall, priors(m.wallLevel, delay, busy, 1))
-	// Whatever a second of collection may cost: what do the runs alone say?
+	// Fit again without a prior on the cost of a second of collection.
 	loose := priors(m.cpuLevel, 1, 1, 0)
 	loose[1].deviation = 100
 	free := newFit(cpu, loose)
@@ -199,12 +196,11 @@ func (m *Model) learn() {
 		m.cpu.coefficient(0).mean < leastWork*m.cpuLevel
 }
 
-// leastWork is the share of CPU time that a program spends on its own work at least.
+// leastWork is the least share of CPU time that a program spends on its own work.
 const leastWork = 0.05
 
-// Expect returns what a run under the setting is expected to show, from all runs there
-// are; beside it what was measured where it ran. What it cannot tell within vague is
-// withheld.
+// Expect predicts a run under the setting from all runs so far, and adds what runs under it
+// measured. Figures whose interval is wider than vague are withheld, unless the setting ran.
 func (m *Model) Expect(gc cell.GC) Prediction {
 	r := m.expect(gc)
 	p := Prediction{GC: gc, Cycles: r.cycles}
@@ -217,7 +213,7 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 	m.expectTimes(&p, &r)
 	for _, k := range kinds {
 		i := k.of(&p)
-		if p.Measured != nil { // a run of its own belongs into the interval
+		if p.Measured != nil { // the interval must contain its own runs
 			was := k.was(p.Measured)
 			if i.Mid <= 0 {
 				*i = was
@@ -231,18 +227,18 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 	return p
 }
 
-// memory is the resident memory at the peak of a run, in bytes.
+// memory returns the resident memory at the peak of a run, in bytes.
 func (m *Model) memory(r *replay, gc cell.GC) Interval {
 	return m.peak.times(m.resident(r), m.askPeak(r, gc.LimitBytes, m.waiting))
 }
 
-// expectTimes adds CPU and wall time and the share of collections, and whether the program
-// would crawl.
+// expectTimes sets CPU and wall time, the share of collections, and whether the
+// program would crawl.
 func (m *Model) expectTimes(p *Prediction, r *replay) {
 	seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting))
 	usual := m.seconds(r)
-	// What the fit says where collections take the usual seconds, what others cost, and what a
-	// later run differs by: runs of one study agree by chance, and other programs come and go.
+	// The fit at the usual seconds of collection, plus the spread of those seconds and of later
+	// runs: runs of one study agree by chance, and other programs come and go.
 	time := func(f *fit, level, noise float64) Interval {
 		mid, half := f.predict(m.askTime(r, level, 0, Interval{Mid: usual.Mid, Hi: usual.Mid}, 0))
 		half = math.Hypot(half, level*max(f.wide*noise, f.usual*runNoise*(1+m.waiting)))
@@ -254,18 +250,17 @@ func (m *Model) expectTimes(p *Prediction, r *replay) {
 	p.Wall = time(&m.wall, m.wallLevel, waits(m.waiting))
 	share := func(v float64) float64 { return min(v/max(p.CPU.Mid, v, 1e-9), 1) }
 	p.GCShare = Interval{share(seconds.Mid), max(share(seconds.Lo)-0.003, 0), min(share(seconds.Hi)+0.003, 1)}
-	// The limiter would leave the program half of the time, and let the heap grow.
+	// The runtime's limiter would leave the program half of the time, and let the heap grow.
 	p.crawls = r.starving || seconds.Mid > maxGCShare*p.CPU.Mid
 	p.hopeless = seconds.Lo > maxGCShare*p.CPU.Mid
 }
 
-// ratios are CPU and wall time under one setting over those under another, each the mean
-// of many runs, with 90 % intervals. No setting saves more than what collections and
-// memory cost under the other.
+// ratios returns CPU and wall time under gc over those under base, each the mean of many runs,
+// with 90 % intervals. No setting saves more than what collections and memory cost under base.
 func (m *Model) ratios(gc, base cell.GC) (cpu, wall Interval) {
 	to, from := m.expect(gc), m.expect(base)
 	some, all := m.seconds(&to), m.seconds(&from)
-	ratio := func(f *fit, level float64) Interval { // of means: the noise of a run does not matter
+	ratio := func(f *fit, level float64) Interval { // of means: the noise of a run cancels
 		a, b := m.askTime(&to, level, 0, some, 0), m.askTime(&from, level, 0, all, 0)
 		i := f.ratio(a, b)
 		under, _ := f.predict(b)
@@ -281,11 +276,11 @@ func (m *Model) ratios(gc, base cell.GC) (cpu, wall Interval) {
 	return ratio(&m.cpu, m.cpuLevel), ratio(&m.wall, m.wallLevel)
 }
 
-// strange is from how many times the expected deviation on a figure's runs are said to
+// strange is the ratio of actual to expected deviation from which a figure's runs
 // contradict the model.
 const strange = 2.5
 
-// contradicted says which figures the runs contradict, and by how much; "" for none.
+// contradicted names the figures for which runs contradict the model, and by how much; "" for none.
 func (m *Model) contradicted() string {
 	var names, times []string
 	for _, k := range kinds {

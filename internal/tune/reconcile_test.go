@@ -7,8 +7,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestUntouchedMemory has a program that holds 1 GiB of which it touched nothing:
-// its memory is what is resident.
+// TestUntouchedMemory has a program that holds 1 GiB without touching it: only
+// resident memory counts.
 func TestUntouchedMemory(t *testing.T) {
 	rec := steady(40)
 	for i := range rec.Cycles {
@@ -29,8 +29,8 @@ func TestUntouchedMemory(t *testing.T) {
 	}
 }
 
-// TestExpectHoldsTheRuns gives runs that are off the model: by little, and the
-// prediction moves there; by much, and its intervals are wide, and say so.
+// TestExpectHoldsTheRuns has runs off the model. If they are off by little, the prediction moves
+// there; if by much, its intervals are wide, and a doubt says so.
 func TestExpectHoldsTheRuns(t *testing.T) {
 	pilot := func(percent int, cpu float64) Pilot {
 		p := mustPilot(t, steady(40))
@@ -66,8 +66,8 @@ func TestExpectHoldsTheRuns(t *testing.T) {
 	}
 }
 
-// TestRunsThatAgree: runs of one study that agree narrow what is proven, and not what a later
-// run of the same setting takes, least of all beside other programs.
+// TestRunsThatAgree: agreement between the runs of one study narrows what is proven, but not the
+// prediction of a later run, least of all beside other programs.
 func TestRunsThatAgree(t *testing.T) {
 	expect := func(waiting float64) (half float64, ratio Interval) {
 		var pilots []Pilot

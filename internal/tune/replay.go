@@ -6,29 +6,29 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// What the pacer of the runtime does (runtime/mgcpacer.go, Go 1.19 to 1.26).
+// Rules of the runtime's pacer (runtime/mgcpacer.go, Go 1.19 to 1.26).
 const (
 	minimumHeap  = 4 * mib // the goal is at least this times GOGC/100
 	runwayShare  = 0.297   // marking begins so late that at most this share of the room is allocated meanwhile
-	latestShare  = 0.95    // and never later than at this share of it
-	limitReserve = 0.03    // of what GOMEMLIMIT leaves to the heap is held back, 1 MiB at least
-	// maxGCShare is where the runtime's limiter stops assists.
+	latestShare  = 0.95    // and never later than at this share of the room
+	limitReserve = 0.03    // share of what GOMEMLIMIT leaves to the heap that is held back, at least 1 MiB
+	// maxGCShare is the share of CPU time at which the runtime's limiter stops assists.
 	maxGCShare  = 0.5
-	leastRoom   = mib     // what a cycle allocates where the limit leaves none: threads take memory by the block
-	maxReplay   = 1 << 20 // cycles; more mean a collector that never rests
-	maxStarving = 1 << 12 // cycles without room: the rest of the life is the same
+	leastRoom   = mib     // allocated per cycle if the limit leaves no room: threads take memory in blocks
+	maxReplay   = 1 << 20 // cycles; more mean that the collector never rests
+	maxStarving = 1 << 12 // cycles without room, after which the rest of the life is the same
 )
 
-// A replay is what the collector does in one life of the program.
+// A replay is the work of the collector in one life of the program.
 type replay struct {
-	cycles   int     // without those that the program asks for
+	cycles   int     // without forced ones
 	seconds  float64 // CPU
 	peak     float64 // heap, bytes
 	marking  float64 // bytes allocated while marking
-	starving bool    // the limit leaves most cycles no room above what is live
-	// more are the bytes that count to the limit beside the heap beyond those of any limit.
-	// strain is by how much the logarithm of the seconds moves with a standard deviation of
-	// them: much, where the limit leaves hardly any room.
+	starving bool    // the limit leaves most cycles no room above live data
+	// more is how many more bytes count to this limit beside the heap than to a usual one. strain
+	// is the change of the logarithm of the seconds per standard deviation of those bytes: large
+	// if the limit leaves hardly any room.
 	more, strain float64
 }
 
@@ -41,25 +41,25 @@ func percentGoal(percent int, marked, roots float64) float64 {
 	return max(minimumHeap*ratio, marked+(marked+roots)*ratio)
 }
 
-// limitGoal is the highest goal, in bytes, where GOMEMLIMIT leaves so much to the heap.
+// limitGoal is the highest heap goal, in bytes, if GOMEMLIMIT leaves the given bytes to the heap.
 func limitGoal(left float64) float64 { return left - max(limitReserve*left, mib) }
 
-// beyondHeap is what counts to GOMEMLIMIT beside the objects of the heap, in bytes, as a
-// goal says that follows from the limit: half a MiB is rounded away on average.
+// beyondHeap returns the bytes that count to GOMEMLIMIT beside the heap's objects, derived from a
+// goal that the limit set. gctrace rounds half a MiB away on average.
 func beyondHeap(limit, goal float64) float64 {
 	goal += mib / 2
 	return limit - max(goal/(1-limitReserve), goal+mib)
 }
 
-// run replays the life of a process under a setting. Beside the heap it
-// occupies other bytes, which count to GOMEMLIMIT.
+// run replays the life of a process under a setting. other are the bytes beside the
+// heap that count to GOMEMLIMIT.
 func (t *trajectory) run(gc cell.GC, other float64) replay {
 	var r replay
 	var allocated, marked, live, roots float64
 	forced := t.forced
 	starved := 0 // cycles without room
 	for n := 0; n < maxReplay && !(r.starving && n > maxStarving); n++ {
-		goal := min(percentGoal(gc.Percent, marked, roots), t.total*4) // which is out of reach
+		goal := min(percentGoal(gc.Percent, marked, roots), t.total*4) // t.total*4 is out of reach
 		room := goal - marked
 		if most := limitGoal(float64(gc.LimitBytes) - other); gc.LimitBytes > 0 && most < goal {
 			room = most - marked
@@ -69,7 +69,7 @@ func (t *trajectory) run(gc cell.GC, other float64) replay {
 			}
 		}
 		r.starving = starved > (n+1)/2
-		// When marking begins depends on how long it will take.
+		// The start of marking depends on how long it will take.
 		live, roots = t.at(allocated + room)
 		cost := t.cost(live + roots)
 		black := min(t.floating*cost, runwayShare*room)
@@ -102,9 +102,8 @@ func (t *trajectory) run(gc cell.GC, other float64) replay {
 	return r
 }
 
-// replayAll replays all processes of a pilot. They are taken to run at the
-// same time: peaks add up only where the runs overlap, which is not known, so
-// the largest counts.
+// replayAll replays all processes of a pilot, as if they ran at the same time. Peaks would add up
+// only where runs overlap, which is unknown, so the largest counts.
 func (p *Pilot) replayAll(gc cell.GC, other float64) replay {
 	var sum replay
 	for i := range p.streams {
@@ -118,7 +117,7 @@ func (p *Pilot) replayAll(gc cell.GC, other float64) replay {
 	return sum
 }
 
-// moments are the sums that a mean and a deviation come from, of values that have weights.
+// moments are the sums behind a weighted mean and deviation.
 type moments struct{ n, sum, square float64 }
 
 func (m *moments) add(v float64) { m.weigh(1, v) }

@@ -4,16 +4,15 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Row is what the model expects of each candidate at one value of
-// GOMAXPROCS: a row of the map of GC settings and GOMAXPROCS.
+// A Row holds the predictions of all candidates at one value of GOMAXPROCS: a row of the map of
+// GC settings and GOMAXPROCS.
 type Row struct {
 	Procs    int          `json:"gomaxprocs,omitempty"` // 0 leaves it to the runtime
-	Ran      int          `json:"ran"`                  // GOMAXPROCS as the program's own lines say
+	Ran      int          `json:"ran"`                  // GOMAXPROCS that the program's gctrace lines show
 	Settings []Prediction `json:"settings"`
 }
 
-// expectRow notes what a model of runs at one GOMAXPROCS expects of all
-// candidates.
+// expectRow adds the predictions of all candidates by a model of runs at one GOMAXPROCS.
 func (t *tuning) expectRow(procs int, m *Model) {
 	row := Row{Procs: procs}
 	for _, p := range m.pilots {
@@ -31,8 +30,8 @@ func (t *tuning) expectRow(procs int, m *Model) {
 	t.answer.Rows = append(t.answer.Rows, row)
 }
 
-// expectProcs does so for runs with a GOMAXPROCS of their own. Runs without a
-// collection tell nothing of other settings: then there is no row.
+// expectProcs adds a row for runs with their own GOMAXPROCS. There is none if no run collected:
+// such runs say nothing about other settings.
 func (t *tuning) expectProcs(procs int, records []*cell.Record) {
 	var pilots []Pilot
 	for _, rec := range records {
@@ -45,9 +44,9 @@ func (t *tuning) expectProcs(procs int, records []*cell.Record) {
 	}
 }
 
-// MapMetrics are the metrics to show over GC settings and GOMAXPROCS, and
-// whether more of each is better: the objective, and beside it wall time or,
-// where that is the objective or says nothing, CPU time.
+// MapMetrics returns the metrics to show over GC settings and GOMAXPROCS, and whether more of
+// each is better: the objective and wall time. For a server, or if the objective is wall time,
+// CPU time takes its place; if that is the objective, peak memory.
 func (r *Answer) MapMetrics() (metrics [2]string, rises [2]bool) {
 	served := isServed(r.Base)
 	metrics = [2]string{r.Objective.metric(served), cell.WallTime}

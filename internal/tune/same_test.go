@@ -10,8 +10,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// tuneUnder tunes a simulated program on a machine with so much noise, where it waits for
-// a CPU that many times as long as it runs.
+// tuneUnder tunes a simulated program on a machine with the given noise, where it waits for a CPU
+// for wait times as long as it runs.
 func tuneUnder(t *testing.T, p simulated, seed uint64, noise, wait float64) cell.GC {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 77))
@@ -30,9 +30,9 @@ func tuneUnder(t *testing.T, p simulated, seed uint64, noise, wait float64) cell
 	return r.Setting.GC
 }
 
-// TestSameAnswer: on a quiet and on a loaded machine the same program gets the same
-// setting. Of 60 programs 11 did when limits had steps of an eighth of a doubling that
-// began at the cliff, docs/adr/0018.
+// TestSameAnswer: a program gets the same setting on a quiet and on a loaded machine.
+// Of 60 programs 11 did when limits had steps of an eighth of a doubling that began
+// at the cliff, docs/adr/0018.
 func TestSameAnswer(t *testing.T) {
 	programs := 20
 	if invariant.Race {
@@ -54,14 +54,14 @@ func TestSameAnswer(t *testing.T) {
 	}
 }
 
-// spent are programs that judged tune once; their recorded runs helped to make it since.
+// spent are programs that judged tune once; their recorded runs have since served to improve it.
 var spent = []string{"repository", "routes", "statements", "schema", "regions", "shelf", "rules", "search"}
 
-// TestSameAnswerOfRecords tunes by recorded runs of twelve programs, of the machine on its
-// own and beside two busy loops, and wants the same setting, to leave today's included,
-// whichever runs are drawn. Where a program differs it is in what can be proven, or a
-// neighbouring step: two programs gain 2 to 6 % in runs that scatter by as much, and the
-// memory of another at today's setting differs by a third from run to run.
+// TestSameAnswerOfRecords tunes by recorded runs of twelve programs, on an idle
+// machine and beside two busy loops. Whichever runs are drawn, it wants the same
+// setting, or to leave today's. Exceptions differ in what can be proven, or by one
+// step: two programs gain 2 to 6 % in runs that scatter by as much, and the memory of
+// another at today's setting varies by a third between runs.
 func TestSameAnswerOfRecords(t *testing.T) {
 	const seeds = 6
 	names := slices.Clone(spent)
@@ -73,7 +73,7 @@ func TestSameAnswerOfRecords(t *testing.T) {
 	same := 0.0
 	for _, name := range names {
 		var answers [2]map[string]float64
-		settings := map[string]bool{} // but today's
+		settings := map[string]bool{} // other than today's
 		for i, suffix := range []string{"", "-loaded"} {
 			answers[i] = map[string]float64{}
 			for seed := range uint64(seeds) {

@@ -15,9 +15,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A recordedScan holds the runs of a program that the model was made with: each of
-// recordedSettings twice, in shuffled rounds; of the compiler, recorded
-// earlier, four runs of each of three values of GOGC.
+// A recordedScan holds the runs of a program that the model was developed with: two of each of
+// recordedSettings, in shuffled rounds. The scan of the compiler is older and has four runs of
+// each of three values of GOGC.
 type recordedScan struct {
 	Program string        `json:"program"`
 	What    string        `json:"what"`
@@ -35,8 +35,8 @@ type recordedRun struct {
 	Cycles []packedCycle `json:"cycles"`
 }
 
-// A packedCycle is a cell.Cycle as numbers: when it began in ms; marking, CPU and idle
-// marking in µs; heap at start, end, live and goal, stacks and globals in MiB; GOMAXPROCS.
+// A packedCycle is a cell.Cycle as numbers: start in ms; marking, CPU and idle marking in µs;
+// heap at start, end, live and goal, stacks and globals in MiB; GOMAXPROCS.
 type packedCycle [11]int64
 
 func (r *recordedRun) record() *cell.Record {
@@ -67,7 +67,7 @@ func readScan(t *testing.T, name string) (s recordedScan) {
 	return s
 }
 
-// tunable are the runs of a scan under settings among which tune chooses by itself.
+// tunable returns the runs of a scan under settings that tune would try by itself.
 func tunable(s recordedScan) recordedScan {
 	s.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r recordedRun) bool {
 		return r.Limit == 0 && r.GOGC > 100 || r.Limit > 0 && r.GOGC != roomy
@@ -75,7 +75,7 @@ func tunable(s recordedScan) recordedScan {
 	return s
 }
 
-// TestCorpusRecord scans the programs that the model is made with, and keeps the runs.
+// TestCorpusRecord scans the programs that the model is developed with, and stores the runs.
 func TestCorpusRecord(t *testing.T) {
 	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool { return !p.Fits })
 	corpusPrograms(t, programs, func(t *testing.T, dir string, p corpusProgram) {
@@ -130,10 +130,10 @@ func packed(rec *cell.Record) (r recordedRun) {
 	return r
 }
 
-// tuneScan tunes by runs drawn from the scan, and judges by its medians.
+// tuneScan tunes by runs drawn from the scan, and judges by the scan's medians.
 func tuneScan(t *testing.T, s recordedScan, seed uint64) judged { return tuneScanOf(t, s, s, seed) }
 
-// tuneScanOf tunes by runs drawn from a scan, and judges by the medians of another.
+// tuneScanOf tunes by runs drawn from s, and judges by the medians of another scan.
 func tuneScanOf(t *testing.T, s, by recordedScan, seed uint64) judged {
 	t.Helper()
 	runs := map[cell.GC][]*cell.Record{}
@@ -148,7 +148,7 @@ func tuneScanOf(t *testing.T, s, by recordedScan, seed uint64) judged {
 		runs[gc] = append(runs[gc], rec)
 	}
 	for _, r := range by.Runs {
-		p, _ := NewPilot(r.record()) // the error is that there are no cycles
+		p, _ := NewPilot(r.record()) // the only error is that there are no cycles
 		pilots = append(pilots, p)
 	}
 	rng := rand.New(rand.NewPCG(seed, 77))
@@ -172,8 +172,8 @@ func tuneScanOf(t *testing.T, s, by recordedScan, seed uint64) judged {
 	return j
 }
 
-// TestScans holds predictions and choices against recorded scans. The bars are what was
-// reached, a little above: medians of two runs that differ by 5 to 10 % are the truth.
+// TestScans compares predictions and choices with recorded scans. The bounds lie a little above
+// what was reached: the truth is medians of two runs that differ by 5 to 10 %.
 func TestScans(t *testing.T) {
 	const seeds = 4
 	var cpu, peak, share, held, abstained, best moments
@@ -205,9 +205,9 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// A half of the recorded programs, docs/results/tune-corpus.md: the intervals were made with
-// the first, and the second judged them once. Bars are errors, and the share of points
-// without a prediction: what is wanted, and of the second half what was reached, a little above.
+// A half of the recorded programs, docs/results/tune-corpus.md: the intervals were developed with
+// the first half, and the second judged them once. Bounds are errors, and the share of points
+// without a prediction: goals for the first half; for the second a little above what was reached.
 type half struct {
 	names                 []string
 	cpu, share, abstained float64
@@ -218,8 +218,8 @@ var halves = []half{
 	{[]string{"gofmt", "query", "repository", "rules", "search", "statements"}, 0.055, 0.035, 0.15},
 }
 
-// TestIntervalsOfRecords tunes by recorded runs of the settings among which tune chooses,
-// and judges what it predicts of all settings that were recorded.
+// TestIntervalsOfRecords tunes by recorded runs of the settings that tune would choose among, and
+// judges its predictions of all recorded settings.
 func TestIntervalsOfRecords(t *testing.T) {
 	for _, h := range halves {
 		h.judge(t, "", 0.10)
@@ -227,7 +227,7 @@ func TestIntervalsOfRecords(t *testing.T) {
 	}
 }
 
-// judge wants at most so many of the points outside of their interval.
+// judge fails if more than the given share of points lies outside their intervals.
 func (h half) judge(t *testing.T, suffix string, outside float64) {
 	t.Helper()
 	const seeds = 4
@@ -257,8 +257,8 @@ func (h half) judge(t *testing.T, suffix string, outside float64) {
 	}
 }
 
-// TestRatiosOfRecords tunes by recorded runs, and wants the ratio of CPU time that the answer
-// states to hold, in its interval, that of all runs recorded. docs/adr/0039, 0044.
+// TestRatiosOfRecords tunes by recorded runs; the interval of the answer's ratio of CPU time must
+// contain the ratio of all recorded runs. docs/adr/0039, 0044.
 func TestRatiosOfRecords(t *testing.T) {
 	const seeds = 10
 	for suffix, want := range map[string]float64{"": 0.88, "-loaded": 0.88} {
@@ -301,15 +301,15 @@ func oneIf(is bool) float64 {
 	return 0
 }
 
-// TestBeyondOfRecords: what counts to a limit beside the heap is about the same under the
-// lowest and the highest limit that a program ran under, so that runs of one tell it of
-// others, docs/adr/0025.
+// TestBeyondOfRecords: the bytes that count to a limit beside the heap are about the
+// same under the lowest and the highest limit of a program, so runs of one predict
+// those of others, docs/adr/0025.
 func TestBeyondOfRecords(t *testing.T) {
 	var off moments
 	for _, name := range halves[0].names {
 		by := map[int64]*moments{}
 		for _, r := range readScan(t, name).Runs {
-			p, _ := NewPilot(r.record()) // the error is that there are no cycles
+			p, _ := NewPilot(r.record()) // the only error is that there are no cycles
 			if p.Beyond > 0 {
 				if by[r.Limit] == nil {
 					by[r.Limit] = &moments{}
@@ -327,8 +327,8 @@ func TestBeyondOfRecords(t *testing.T) {
 	}
 }
 
-// TestBeyondHeap has what counts to GOMEMLIMIT beside the heap's objects read back from
-// the goals that a limit set, and not from those that GOGC set.
+// TestBeyondHeap derives the bytes that count to GOMEMLIMIT beside the heap's objects from goals
+// that a limit set, and none from goals that GOGC set.
 func TestBeyondHeap(t *testing.T) {
 	const limit, other, live = 100 * mib, 9 * mib, 60 * mib
 	goal := limitGoal(limit - other)
@@ -343,15 +343,15 @@ func TestBeyondHeap(t *testing.T) {
 	if p := of(400, int64(goal)); p.Beyond < other-1.1*mib || p.Beyond > other+1.1*mib {
 		t.Errorf("%.1f MiB beside the heap, want %d", p.Beyond/mib, other/mib)
 	}
-	rec := steady(5) // its goals are those of GOGC=100
+	rec := steady(5) // GOGC=100 set its goals
 	rec.Cell.GC = setting(100, limit)
 	if p := mustPilot(t, rec); p.Beyond != 0 {
 		t.Errorf("%.1f MiB read from goals of GOGC", p.Beyond/mib)
 	}
 }
 
-// TestScanCosts fits CPU time on the seconds of collection and on peak memory, over all
-// runs of each program: what the priors of the model stand for.
+// TestScanCosts fits CPU time to the seconds of collection and to peak memory, over all runs of
+// each program: the source of the model's priors.
 func TestScanCosts(t *testing.T) {
 	var seconds, bytes moments
 	for _, p := range corpus {
@@ -360,7 +360,7 @@ func TestScanCosts(t *testing.T) {
 		}
 		var all []observation
 		for _, r := range readScan(t, p.Name).Runs {
-			pilot, _ := NewPilot(r.record()) // the error is that there are no cycles
+			pilot, _ := NewPilot(r.record()) // the only error is that there are no cycles
 			all = append(all, observation{sample{x: vector{1, pilot.GCSeconds, pilot.PeakBytes}, noise: 0.05 * pilot.CPU},
 				pilot.CPU})
 		}

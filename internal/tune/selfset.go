@@ -18,15 +18,15 @@ const (
 	setLimit   = "debug.SetMemoryLimit"
 )
 
-// implementations are the runtime's functions for the calls. The linker keeps them only
-// in programs that contain a call.
+// implementations are the runtime's functions behind the calls. The linker keeps them only in
+// programs that contain a call.
 var implementations = []struct{ function, call string }{
 	{"runtime/debug.setGCPercent", setPercent}, {"runtime/debug.setMemoryLimit", setLimit},
 }
 
-// CollectorCalls returns the calls in a binary that set the collector, found by name among
-// those of its functions, whatever its format. A program may contain a call and never make
-// it. An unreadable file has none.
+// CollectorCalls returns the calls in a binary that set the collector, by the names of its
+// functions; any executable format will do. A program may contain a call and never make it. The
+// result is empty for an unreadable file.
 func CollectorCalls(path string) (calls []string) {
 	binary, _ := os.ReadFile(path)
 	for _, i := range implementations {
@@ -37,20 +37,20 @@ func CollectorCalls(path string) (calls []string) {
 	return calls
 }
 
-// followed is how the goals of a run compare with what its settings ask for.
+// followed compares the goals of a run with its settings.
 type followed struct {
 	asked   int     // GOGC that was set
-	cycles  int     // whose goal tells
-	off     int     // of them, are not what was asked for
-	none    int     // collections without a goal: the program asked for them, with collection off
-	percent float64 // GOGC that those imply, or all where none are off: median
-	goal    float64 // bytes, of the same: median
+	cycles  int     // with a goal large enough to tell
+	off     int     // cycles whose goal is not what the setting asks for
+	none    int     // collections without a goal: forced, with collection off
+	percent float64 // GOGC implied by those that are off, or by all if none is: median
+	goal    float64 // bytes, of the same cycles: median
 }
 
-// obeys reads the goals of a run. After each cycle the runtime sets the next goal to
-// what was marked plus GOGC/100 of that and of the roots, at least 4 MiB times
-// GOGC/100. gctrace rounds, so goals of a few MiB tell nothing; with a GOMEMLIMIT only
-// goals that are too large do.
+// obeys compares the goals of a run with its setting. After each cycle the runtime
+// sets the next goal to the marked bytes plus GOGC/100 of them and the roots, at
+// least 4 MiB times GOGC/100. gctrace rounds, so goals of a few MiB say nothing; with
+// a GOMEMLIMIT only goals that are too large do.
 func obeys(rec *cell.Record) followed {
 	gc := rec.Cell.GC
 	f := followed{asked: gc.Percent}
@@ -92,11 +92,11 @@ func obeys(rec *cell.Record) followed {
 }
 
 // exceeds reports whether the goals of a run leave less of its GOMEMLIMIT than any program needs
-// beside the heap: then another limit is in force. Where there are few collections, one tells.
+// beside the heap: another limit must be in force. One goal suffices if collections are few.
 func exceeds(rec *cell.Record) bool {
 	over, cycles, marked := 0, 0, map[int]int64{}
 	for _, c := range rec.Cycles {
-		if room := c.GoalBytes - marked[c.Stream]; room > 2*mib { // else what is live sets the goal
+		if room := c.GoalBytes - marked[c.Stream]; room > 2*mib { // otherwise live data sets the goal
 			cycles++
 			if float64(c.GoalBytes) > limitGoal(float64(rec.Cell.GC.LimitBytes)-leastOther) {
 				over++
@@ -108,7 +108,7 @@ func exceeds(rec *cell.Record) bool {
 	return rec.Cell.GC.LimitBytes > 0 && 3*over > 2*cycles && !few
 }
 
-// ownLimit is why settings with a limit change nothing, if a run under one has shown it.
+// ownLimit says why settings with a limit change nothing, if a run under one has shown it.
 func (t *tuning) ownLimit() string {
 	if t.exceeds == "" {
 		return ""
@@ -118,13 +118,13 @@ func (t *tuning) ownLimit() string {
 		"still acts: --gogc 50,200,400"
 }
 
-// disobeys reports whether the goals do not follow the settings.
+// disobeys reports whether the goals ignore the settings.
 func (f followed) disobeys() bool {
 	return f.cycles >= 3 && 3*f.off > 2*f.cycles || f.cycles == 0 && f.none > 0
 }
 
-// selfSet says how the first two runs, under different settings, show that a program
-// sets its collector itself; "" if they do not. calls are those of CollectorCalls.
+// selfSet says how the first two runs, under different settings, show that a program sets its
+// collector itself; "" if they do not. calls are from CollectorCalls.
 func selfSet(first, second *cell.Record, calls []string) string {
 	a, b := obeys(first), obeys(second)
 	contains := "no call was found in the command's own binary: a program that it starts may make it"

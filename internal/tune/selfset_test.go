@@ -14,8 +14,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
-// obedient is a record of a program with 20 MiB live, whose goals are those of a
-// GOGC, under another one; -1 gives none.
+// obedient is a record of a program with 20 MiB live that runs under GOGC=set, but has the heap
+// goals of GOGC=goals; -1 gives no goals.
 func obedient(goals, set, cycles int) *cell.Record {
 	rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{GC: setting(set, 0)}}}
 	for range cycles {
@@ -53,8 +53,8 @@ func TestSelfSet(t *testing.T) {
 	}
 }
 
-// TestRecordedObey has recorded programs: of them the compiler sets its collector while
-// it starts, and all follow GOGC.
+// TestRecordedObey: recorded programs follow GOGC, though the compiler sets its
+// collector while it starts.
 func TestRecordedObey(t *testing.T) {
 	for _, name := range []string{"compile", "cue", "gofmt", "invoice", "query"} {
 		by := map[int]*cell.Record{}
@@ -71,8 +71,8 @@ func TestRecordedObey(t *testing.T) {
 	}
 }
 
-// TestSetsItselfForAWhile has a program whose goals follow GOGC in the first of four cycles, and
-// then those of 50.
+// TestSetsItselfForAWhile has a program whose goals follow GOGC in the first quarter of its
+// cycles, and GOGC=50 in the rest.
 func TestSetsItselfForAWhile(t *testing.T) {
 	run := func(percent int) *cell.Record {
 		rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{GC: setting(percent, 0)}}}
@@ -93,7 +93,7 @@ func TestSetsItselfForAWhile(t *testing.T) {
 	}
 }
 
-// TestHoldsCollectionOff runs a program that turns its collector off, and on after 200 files.
+// TestHoldsCollectionOff runs a program that turns its collector off, and on again after 200 files.
 func TestHoldsCollectionOff(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "files")
 	if out, err := exec.Command("go", "build", "-o", exe, "./testdata/programs/files").CombinedOutput(); err != nil {
@@ -116,8 +116,8 @@ func TestHoldsCollectionOff(t *testing.T) {
 	}
 }
 
-// TestExceedsItsLimit: goals of 15 MiB under a limit of 16 are those of another limit; where more
-// is live than the limit allows, they are not.
+// TestExceedsItsLimit: goals of 15 MiB under a limit of 16 reveal another limit, unless more is
+// live than the limit allows.
 func TestExceedsItsLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit, goal, live int64
@@ -137,8 +137,8 @@ func TestExceedsItsLimit(t *testing.T) {
 	}
 }
 
-// TestSaysThatWorkVaries tunes a program that does up to three times as much in some runs, and
-// one that does not.
+// TestSaysThatWorkVaries tunes a program that does up to three times as much in some
+// runs, and one that does not.
 func TestSaysThatWorkVaries(t *testing.T) {
 	for _, most := range []float64{1, 3} {
 		rng := rand.New(rand.NewPCG(5, 5))
@@ -160,8 +160,8 @@ func TestSaysThatWorkVaries(t *testing.T) {
 	}
 }
 
-// TestSameWorkOfAGrowingHeap has runs of the same work end just before a collection and just after: the
-// goal of the next one bounds what no line shows, and not the goal of the last one.
+// TestSameWorkOfAGrowingHeap: runs of the same work end just before and just after a collection.
+// The goal of the next collection bounds what no line shows, not the goal of the last.
 func TestSameWorkOfAGrowingHeap(t *testing.T) {
 	lines := [][4]int64{ // start, end, live, goal
 		{4, 4, 2, 4}, {4, 5, 3, 4}, {7, 13, 11, 8}, {20, 26, 20, 23}, {35, 42, 33, 42}, {60, 87, 75, 68}, {135, 160, 104, 151},

@@ -17,42 +17,40 @@ import (
 // Outcomes of tuning. What is not proven is inconclusive.
 const (
 	Recommended  = "recommended"
-	DefaultGood  = "default is as good" // the baseline is
+	DefaultGood  = "default is as good" // today's setting, the baseline, is
 	Inconclusive = "inconclusive"
 	SetsItself   = "sets its collector itself"
 )
 
-// A Config says what to tune. Base and Objective are needed; Fill sets the
-// rest.
+// A Config says what to tune. Base and Objective are required; Fill sets defaults of others.
 type Config struct {
-	// Base is the program as it runs today, with today's settings: the baseline of all
-	// comparisons.
+	// Base is the program with today's settings: the baseline of all comparisons.
 	Base      cell.Config
 	Objective Objective
-	Settings  []cell.GC // candidates; nil for GOGC and GOMEMLIMIT as the model expects them to matter
-	Procs     []int     // further values of GOMAXPROCS to try
-	// Variants are further commands that do the same work, such as builds with
-	// another collector, by name.
+	Settings  []cell.GC // candidates; nil for the GOGC and GOMEMLIMIT that the model picks
+	Procs     []int     // other values of GOMAXPROCS to try
+	// Variants are other commands that do the same work, by name: for example builds
+	// with another collector.
 	Variants     map[string][]string
-	Calls        []string // of the command's binary, see CollectorCalls
-	Direct       bool     // the command is a Go program itself, and not what starts one
+	Calls        []string // in the command's binary, see CollectorCalls
+	Direct       bool     // the command is itself a Go program, not something that starts one
 	Tolerance    float64
 	MaxPeakBytes float64
 	MaxP99       time.Duration // of responses; 0 for no bound
-	MemoryBytes  int64         // what a run may occupy before it is killed; 0 for no bound
-	Budget       time.Duration // the run in progress when it ends is finished
-	Pairs        int           // of the re-test; 0 for what is left of mostRuns, 4 to 10
+	MemoryBytes  int64         // a run that occupies more is killed; 0 for no bound
+	Budget       time.Duration // a run in progress when it ends is finished
+	Pairs        int           // rounds of the proof; 0 for what is left of mostRuns, 4 to 10
 	Seed         uint64
-	// Pods are control groups to run the answer in, with half of the Budget.
+	// Pods are control groups in which to run the answer, with half of the Budget.
 	Pods []cell.Pod
 	// Begin, if set, is called before each run.
 	Begin func(Step)
 }
 
-// A Step is the run that begins.
+// A Step describes a run that begins.
 type Step struct {
 	Doing         string // such as "looking at GOGC=400"
-	Done, Planned int    // runs; Planned is the most that there will be
+	Done, Planned int    // runs; Planned is the most there will be
 	Left          time.Duration
 }
 
@@ -62,7 +60,7 @@ func (c *Config) Fill() {
 	c.Budget = cmp.Or(c.Budget, 3*time.Minute)
 }
 
-// setting names the default as the lab does.
+// setting returns a GC setting; the default GOGC has the name that the lab gives it.
 func setting(percent int, limit int64) cell.GC {
 	gc := cell.GC{Percent: percent, LimitBytes: limit}
 	if percent == cell.DefaultGC.Percent {
@@ -71,8 +69,8 @@ func setting(percent int, limit int64) cell.GC {
 	return gc
 }
 
-// A Gain is the measured effect of the recommended setting on one metric: the
-// median of ratios to the default, paired by round, or what Choice.Runs says.
+// A Gain is the measured effect of a setting on one metric: the median of ratios to the baseline,
+// paired by round, or as Choice.Runs says.
 type Gain struct {
 	Metric  string   `json:"metric"`
 	Ratio   Interval `json:"ratio"`
@@ -83,28 +81,28 @@ type Gain struct {
 	Floor   float64  `json:"floor"` // ratio of equal runs
 }
 
-// NewGain is what a comparison with the baseline says of a metric. Tuned follows
-// from the ratio, so that the two never contradict each other.
+// NewGain converts a comparison with the baseline. Tuned follows from the ratio, so
+// the two never contradict each other.
 func NewGain(metric string, c stat.Comparison) Gain {
 	return Gain{Metric: metric, Ratio: RatioOf(c), Default: c.AValue, Tuned: c.AValue * c.Ratio,
 		Pairs: c.Pairs, Verdict: string(c.Verdict), Floor: c.Floor}
 }
 
-// An Answer is what tuning found: terminal, page, JSON and ui all render it.
+// An Answer is the result of tuning; terminal, page, JSON and ui render it.
 type Answer struct {
 	// Headline is the first sentence of every rendering: what to set, what it saves
-	// and costs, how sure that is.
+	// and costs, and how certain that is.
 	Headline string `json:"headline"`
 	Outcome  string `json:"outcome"`
 	Reason   string `json:"reason"`
-	// Choices are up to three settings, each proven against Base in the same
-	// fresh rounds. The first is the recommendation, where there is one.
+	// Choices are up to three settings, compared with Base in the same fresh rounds. The first is
+	// the recommendation, if there is one.
 	Choices []Choice    `json:"choices,omitempty"`
 	Setting cell.Config `json:"setting"`
-	// GuardBytes is the GOMEMLIMIT to set with a recommended GOGC that is above today's
-	// and was measured without a limit, see Applied; 0 for none.
+	// GuardBytes is the GOMEMLIMIT to set with a recommended GOGC that is above today's and was
+	// measured without a limit, see Applied; 0 for none.
 	GuardBytes int64        `json:"guard_bytes,omitempty"`
-	Base       cell.Config  `json:"base"`              // what it was compared with
+	Base       cell.Config  `json:"base"`              // the baseline of the comparisons
 	Variant    string       `json:"variant,omitempty"` // the name of Setting's command in Config.Variants
 	Objective  Objective    `json:"objective"`
 	Tolerance  float64      `json:"tolerance"`
@@ -112,25 +110,24 @@ type Answer struct {
 	Expected   Prediction   `json:"expected"`             // of Setting
 	Candidates []Candidate  `json:"candidates,omitempty"` // of a race
 	Measured   []Measured   `json:"measured,omitempty"`   // every setting that ran
-	Predicted  []Prediction `json:"predicted,omitempty"`  // the whole curve: by GOMEMLIMIT, then by GOGC
-	Waiting    float64      `json:"waiting,omitempty"`    // share of time that the program had no CPU to run on
-	// of it, what none beats in both CPU time and peak memory; by ascending memory
+	Predicted  []Prediction `json:"predicted,omitempty"`  // the whole curve, by GOMEMLIMIT, then GOGC
+	Waiting    float64      `json:"waiting,omitempty"`    // share of time in which it was runnable but had no CPU
+	// those of Predicted that none beats in both CPU time and peak memory, by ascending memory
 	Frontier   []Prediction `json:"frontier,omitempty"`
 	Rows       []Row        `json:"rows,omitempty"`        // by GOMAXPROCS, the default first
 	Pods       []PodTrial   `json:"pods,omitempty"`        // the smallest first
-	Others     []string     `json:"others,omitempty"`      // what other GOMAXPROCS and builds did
+	Others     []string     `json:"others,omitempty"`      // results of other GOMAXPROCS and builds
 	CliffBytes int64        `json:"cliff_bytes,omitempty"` // least GOMEMLIMIT that works
 	Doubts     []string     `json:"doubts,omitempty"`
 	Runs       int          `json:"runs"`
 	Seconds    float64      `json:"seconds"` // of running the program
 	Built      *Built       `json:"built,omitempty"`
-	// Service names the container or service in the files of Deploy. The caller of
-	// Tune sets it.
+	// Service names the container or service in the files of Deploy. The caller of Tune sets it.
 	Service string `json:"service,omitempty"`
 }
 
-// Built says what the program was built from, so that a check can build it
-// again. The caller of Tune sets it.
+// Built says what the program was built from, so that a check can rebuild it. The
+// caller of Tune sets it.
 type Built struct {
 	Package string   `json:"package"` // import path
 	Bench   string   `json:"bench,omitempty"`
@@ -138,19 +135,19 @@ type Built struct {
 	Args    []string `json:"args,omitempty"`
 }
 
-// A Runner runs the program once. The same results lead to the same calls in the same
-// order, so that a stored run can be replayed. Runs of one block are paired.
+// A Runner runs the program once. Given the same results, Tune makes the same calls in the same
+// order, so a stored study can be replayed. Runs of one block are paired.
 type Runner func(c cell.Config, block int) (*cell.Record, error)
 
-// ErrShort says that a run is too short to be told apart from its start-up.
+// ErrShort says that start-up dominates a run.
 var ErrShort = errors.New("tune: a run takes less than 50 ms, or less than 20 ms of CPU time: starting it outweighs " +
 	"what settings change; tune a command that does more (its standard input is empty: sh -c 'COMMAND <FILE' fills it)")
 
-// leastWall and leastCPU are the seconds of the shortest run worth tuning.
+// leastWall and leastCPU are the least seconds of a run worth tuning.
 const leastWall, leastCPU = 0.05, 0.02
 
-// Tune finds, proves and returns up to three settings. If the program fails under the
-// baseline, that is an error; another setting under which it fails is dropped.
+// Tune finds, proves and returns up to three settings. It is an error if the program fails under
+// the baseline; any other setting under which it fails is dropped.
 func Tune(c Config, run Runner) (*Answer, error) {
 	c.Fill()
 	t := newTuning(c, run)
@@ -203,7 +200,7 @@ func (t *tuning) tune() error {
 	return err
 }
 
-// affords is an error where, after the first run, the budget is too small for a verdict.
+// affords returns an error if, after the first run, the budget is too small for a verdict.
 func (t *tuning) affords(runs int) error {
 	least := 3 + 2*max(t.Pairs, leastRounds)
 	if runs > 1 || int(t.Budget.Seconds()/t.mean()) >= least {
@@ -213,15 +210,15 @@ func (t *tuning) affords(runs int) error {
 		"or a shorter command", t.mean(), least, t.lasting(least))
 }
 
-// lasting is the budget that so many runs take.
+// lasting returns the budget that the given number of runs takes.
 func (t *tuning) lasting(runs int) time.Duration {
 	return time.Duration(math.Ceil(float64(runs)*t.mean())) * time.Second
 }
 
-// races reports whether no model predicts what is asked for.
+// races reports whether no model predicts the objective or a bound on it.
 func (t *tuning) races() bool { return !t.Objective.modelled(isServed(t.Base)) || t.MaxP99 > 0 }
 
-// raced measures an objective that no model predicts in rounds.
+// raced measures an objective that no model predicts, in rounds.
 func (t *tuning) raced(e explored) ([]pick, error) {
 	proof := 2 * max(t.Pairs, leastRounds)
 	left := int((t.Budget.Seconds()-t.spent)/t.mean()) - proof
@@ -238,7 +235,7 @@ func (t *tuning) raced(e explored) ([]pick, error) {
 	return []pick{{Fastest, p}}, nil
 }
 
-// noCycles answers a program whose collector never ran.
+// noCycles sets the outcome for a program whose collector never ran.
 func (t *tuning) noCycles(first *cell.Record) error {
 	if first.Metrics[cell.GCRelayed] > 0 || !t.Direct {
 		return errNoCycles
@@ -248,7 +245,7 @@ func (t *tuning) noCycles(first *cell.Record) error {
 	return nil
 }
 
-// outcome ends tuning because the program sets its collector itself, unless reason is "".
+// outcome ends tuning because the program sets its collector itself; it does nothing if reason is "".
 func (t *tuning) outcome(reason string) bool {
 	if reason == "" {
 		return false
@@ -260,7 +257,7 @@ func (t *tuning) outcome(reason string) bool {
 // muchOutput is how many bytes a program may print before the answer mentions it.
 const muchOutput = 64 << 20
 
-// warn notes what a run tells about the program under any setting.
+// warn records what a run shows about the program under any setting.
 func (t *tuning) warn(rec *cell.Record) {
 	for _, w := range rec.Warnings {
 		if slices.Contains([]string{"left-behind", "gctrace-relayed", "held-off"}, w.Code) {
@@ -273,18 +270,18 @@ func (t *tuning) warn(rec *cell.Record) {
 	}
 }
 
-// These metrics are how much a program printed; see workload.ProgramOutput.
+// These metrics say how much a program printed; see workload.ProgramOutput.
 const (
 	stdoutMetric = "/program/stdout:bytes"
 	stderrMetric = "/program/stderr:bytes"
 )
 
-// infeasible reports whether a run failed for which the setting, not the program, is at fault.
+// infeasible reports whether a run failed because of its setting.
 func infeasible(rec *cell.Record) bool {
 	return rec != nil && rec.Err != nil && (rec.Err.Kind == cell.FailMemory || rec.Err.Kind == cell.FailTimeout)
 }
 
-// overheadSeconds is what starting and recording a run takes.
+// overheadSeconds is the time to start and record a run.
 const overheadSeconds = 0.15
 
 type tuning struct {
@@ -294,18 +291,18 @@ type tuning struct {
 	block    int
 	spent    float64 // seconds of the budget
 	planned  int     // runs, at most
-	pilots   []Pilot // of all runs that the model may learn from
+	pilots   []Pilot // of all runs that the model may use
 	noises   []cell.Noise
-	again    []string  // why runs failed that were repeated
+	again    []string  // messages of failed runs that were repeated
 	exceeds  string    // a setting whose limit is not in force
 	failed   []cell.GC // settings under which the program does not run
-	figures  []string  // that the program prints
-	drift    moments   // of response times within a run, logarithms
-	overload []string  // what runs said whose server did not keep up with the load
-	timed    bool      // runs end after a time, not when their work is done
+	figures  []string  // printed by the program
+	drift    moments   // of response times within a run, in logarithms
+	overload []string  // warnings of runs whose server did not keep up with the load
+	timed    bool      // runs end after a fixed time, not when their work is done
 }
 
-// mean is how long a run takes, in seconds, with its overhead.
+// mean returns the mean time of a run with its overhead, in seconds.
 func (t *tuning) mean() float64 { return t.spent / float64(max(t.answer.Runs, 1)) }
 
 func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, error) {
@@ -352,16 +349,16 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 	return rec, nil
 }
 
-// mostAgain is how many runs of a study are repeated because the program failed.
+// mostAgain is how many failed runs a study repeats.
 const mostAgain = 2
 
-// byChance reports whether a run that failed should be repeated: the program ran before, and
-// settings of the collector seldom make one exit.
+// byChance reports whether to repeat a failed run: the program ran before, and settings of the
+// collector seldom make it exit.
 func (t *tuning) byChance(f *cell.Failure) bool {
 	return f != nil && f.Kind == cell.FailExit && len(t.pilots) > 0 && len(t.again) < mostAgain
 }
 
-// panicLine is the first line of a crash of the Go runtime, or "".
+// panicLine returns the first line of a crash of the Go runtime, or "".
 func panicLine(stderr string) string {
 	for line := range strings.Lines(stderr) {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {

@@ -16,8 +16,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// record is a run of a simulated program as the runner would report it: with
-// every cycle of its life.
+// record is a run of a simulated program as the runner would report it, with every
+// cycle of its life.
 func (s *simulated) record(c cell.Config, noise float64, rng *rand.Rand) *cell.Record {
 	p := s.run(c.GC, noise, rng)
 	rec := &cell.Record{Cell: cell.Cell{Config: c}}
@@ -56,8 +56,8 @@ func tuneSimulated(t *testing.T, program simulated, noise float64, change func(*
 	})
 }
 
-// program returns a simulated program that spends the given share of its CPU
-// time in collection at the default.
+// program returns a simulated program that spends the given share of its CPU time on
+// collection at the default.
 func program(share float64) simulated {
 	const live, total = 40 * mib, 40 * 100 * mib
 	s := simulated{work: 3, perSecond: 1.6, perByte: 0.7e-9, procs: 2}
@@ -109,8 +109,8 @@ func TestTuneLeavesTheDefaultWhereNothingGains(t *testing.T) {
 	}
 }
 
-// TestLeaveRestsOnPairs: whatever the noise and the contention, today's setting is only
-// called as good after fresh rounds, and the first sentence says how many.
+// TestLeaveRestsOnPairs: whatever the noise and contention, today's setting is called as good
+// only after fresh rounds, and the first sentence says how many.
 func TestLeaveRestsOnPairs(t *testing.T) {
 	left := 0
 	for _, objective := range []Objective{CPU, RSS, Throughput} {
@@ -152,7 +152,7 @@ func TestLeaveRestsOnPairs(t *testing.T) {
 	}
 }
 
-// TestPrintedTextAgreesWithVerdict: no ratio that is proven to be below 1 is printed as
+// TestPrintedTextAgreesWithVerdict: a ratio proven to be below 1 is never printed as
 // 1, nor as a saving of 0 %.
 func TestPrintedTextAgreesWithVerdict(t *testing.T) {
 	base := cell.Config{Workload: "exec", GC: cell.DefaultGC}
@@ -179,7 +179,7 @@ func TestPrintedTextAgreesWithVerdict(t *testing.T) {
 	}
 }
 
-// TestTuneIsNotSureInNoise gives a small gain in much noise, and few pairs.
+// TestTuneIsNotSureInNoise has a small gain in much noise, and few pairs.
 func TestTuneIsNotSureInNoise(t *testing.T) {
 	r, err := tuneSimulated(t, program(0.08), 0.25, func(c *Config) { c.Pairs = 4 })
 	if err != nil {
@@ -204,8 +204,8 @@ func TestTuneSavesMemory(t *testing.T) {
 	}
 }
 
-// TestTodayWithoutCollections compares with a setting under which nothing is collected, so
-// that what collections cost has no ratio.
+// TestTodayWithoutCollections compares with a setting that never collects, so that
+// the cost of collections has no ratio.
 func TestTodayWithoutCollections(t *testing.T) {
 	r, err := tuneSimulated(t, program(0.01), 0.004, func(c *Config) { c.Base.GC = cell.GC{Percent: -1} })
 	if err != nil {
@@ -240,8 +240,8 @@ func TestTuneRefuses(t *testing.T) {
 	}
 }
 
-// TestRepeatsWhatFailsByChance has a program exit with an error in some of its runs: never in
-// its first, and not more often than a study repeats.
+// TestRepeatsWhatFailsByChance has a program fail in some of its runs: not in its first, and not
+// more often than a study repeats.
 func TestRepeatsWhatFailsByChance(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fails []int
@@ -273,9 +273,9 @@ func TestRepeatsWhatFailsByChance(t *testing.T) {
 	}
 }
 
-// TestTuneRacesWhatDoesNotFit tunes a program of which collections cost twenty times
-// what its trace says, as where other processes collect untraced: the model says
-// that it does not know, and settings race.
+// TestTuneRacesWhatDoesNotFit tunes a program whose collections cost twenty times
+// what its trace says, as if other processes collected untraced. The model says that
+// it does not fit, and settings race.
 func TestTuneRacesWhatDoesNotFit(t *testing.T) {
 	p := program(0.06)
 	p.perSecond = 32
@@ -294,9 +294,8 @@ func TestTuneRacesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestTuneExpectsRows tries further values of GOMAXPROCS: each has a row of the
-// map that covers all candidates, and its runs are expected where they were
-// measured.
+// TestTuneExpectsRows tries other values of GOMAXPROCS. Each gets a row of the map that covers
+// all candidates, with predictions near what was measured.
 func TestTuneExpectsRows(t *testing.T) {
 	p := program(0.3)
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -323,14 +322,14 @@ func TestTuneExpectsRows(t *testing.T) {
 			t.Errorf("row %d expects %d settings", i, len(row.Settings))
 		}
 	}
-	// The answer says what came of each.
+	// The answer reports on each.
 	if len(r.Others) != 2 || !strings.Contains(r.Others[0], "GOMAXPROCS=1: 2.0") || !strings.Contains(r.Others[1], "GOMAXPROCS=4: ") {
 		t.Errorf("others: %q", r.Others)
 	}
 	measured := ones[0]
 	for i, expected := range r.Rows[1].Settings {
 		wall := r.Rows[0].Settings[i].Wall.Mid
-		if wall == 0 || expected.Wall.Mid == 0 { // too vague to be printed
+		if wall == 0 || expected.Wall.Mid == 0 { // withheld as too vague
 			continue
 		}
 		if expected.GC == measured.Cell.GC {
@@ -349,7 +348,7 @@ func TestTuneExpectsRows(t *testing.T) {
 	}
 }
 
-// TestTuneGoesOnWithoutWhatFails runs out of memory above GOGC=150.
+// TestTuneGoesOnWithoutWhatFails: the program runs out of memory above GOGC=150.
 func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
 	p := program(0.3)
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -371,8 +370,8 @@ func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
 	}
 }
 
-// TestBudgetHolds gives less time than the proof would take: tuning ends within
-// one run of it, and each step says what is left.
+// TestBudgetHolds gives less time than the proof would take: tuning ends within one run of the
+// budget, and each step says how much time is left.
 func TestBudgetHolds(t *testing.T) {
 	p := program(0.3)
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -404,8 +403,8 @@ func TestBudgetHolds(t *testing.T) {
 	}
 }
 
-// TestContentionIsSaid gives runs that waited for a CPU half of the time: the
-// answer begins with that, and gctrace's CPU time counts as much as was scaled.
+// TestContentionIsSaid has runs that waited for a CPU half of the time. The answer says so first,
+// and gctrace's CPU time counts as scaled.
 func TestContentionIsSaid(t *testing.T) {
 	p := program(0.3)
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -415,7 +414,7 @@ func TestContentionIsSaid(t *testing.T) {
 		rec := p.record(c, 0.03, rng)
 		rec.Set(cell.CPUWait, rec.Metrics[cell.TotalCPU])
 		rec.Set(cell.GCCPUScale, 0.5)
-		for i := range rec.Cycles { // as gctrace has it
+		for i := range rec.Cycles { // as gctrace shows it
 			rec.Cycles[i].CPUNs *= 2
 		}
 		rec.Noise = cell.Noise{CPUPressure: 0.9, OtherCPU: 1.5}
@@ -438,8 +437,8 @@ func TestContentionIsSaid(t *testing.T) {
 	}
 }
 
-// TestColdServersAreSaid: response times that fall within each load are named with the remedy,
-// and those that scatter are not.
+// TestColdServersAreSaid: if response times fall within each load, the answer says so and names
+// the remedy; if they only scatter, it does not.
 func TestColdServersAreSaid(t *testing.T) {
 	for _, tc := range []struct {
 		drift, noise float64
@@ -463,8 +462,8 @@ func TestColdServersAreSaid(t *testing.T) {
 	}
 }
 
-// TestOverloadedServers: CPU time says nothing of a server that does not keep up with the rate, nor does that
-// its response times rise make it cold. One run of them does no harm.
+// TestOverloadedServers: CPU time says nothing about a server that does not keep up with the
+// rate, and rising response times do not make it cold. A single such run does no harm.
 func TestOverloadedServers(t *testing.T) {
 	for every, want := range map[int]string{1: "793 of 900 requests were late; give a lower --rate", 8: "set GOGC="} {
 		rng := rand.New(rand.NewPCG(5, 5))
@@ -552,7 +551,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestToSet: a limit of today is taken back where the setting has none.
+// TestToSet: today's limit is turned off if the new setting has none.
 func TestToSet(t *testing.T) {
 	limited, free := cell.Config{GC: cell.GC{Percent: 100, LimitBytes: 1 << 30}}, cell.Config{GC: cell.GC{Percent: 50}}
 	for want, a := range map[string]Answer{
@@ -584,10 +583,10 @@ func TestSettingText(t *testing.T) {
 	}
 }
 
-// TestTimed: runs that end after a time are told from those that end with their work, whose
-// sizes gctrace rounds, and from those whose work differs by chance.
+// TestTimed: runs that end after a fixed time are told from runs that end with their work, whose
+// sizes gctrace rounds, and from runs whose work varies by chance.
 func TestTimed(t *testing.T) {
-	run := func(room, cycles int64, wall float64) Pilot { // live are 10 MiB
+	run := func(room, cycles int64, wall float64) Pilot { // 10 MiB are live
 		rec := steady(int(cycles))
 		for i := range rec.Cycles {
 			c := &rec.Cycles[i]

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// sameWork is how many times what one run under today's setting allocates at most another
-// allocates at least, of a program that does the same each time.
+// sameWork bounds a program that does the same work each time: the most that one run under
+// today's setting may allocate is at most this many times the least of another.
 const sameWork = 1.5
 
 // varies says that the program does not do the same work each time; "" if it does.
@@ -26,12 +26,12 @@ func (t *tuning) varies() string {
 		"at least %s in another", settingText(t.Base), bytesText(least), bytesText(most))
 }
 
-// Response times of a server that is loaded steadily differ between the halves of a load by
-// unsteady at most, and by chance: by surely standard errors of the mean over the runs.
+// Under a steady load, response times in the two halves of a load differ by at most the share
+// unsteady, or by chance by at most surely standard errors of the mean over the runs.
 const unsteady, surely = 0.03, 3
 
-// drifts says that runs of a server end before it is warm; "" if they do not, or if that is
-// not sure.
+// drifts says that the server is not warm when its load is measured; "" if it is, or
+// if that is uncertain.
 func (t *tuning) drifts() string {
 	d := &t.drift
 	far := math.Abs(d.mean())
@@ -47,23 +47,22 @@ func (t *tuning) drifts() string {
 		100*math.Abs(math.Expm1(d.mean())), d.n)
 }
 
-// Runs are of a fixed time where some allocate moreWork more than others for sure, and those
-// that do take as long: of how much more they allocate, their wall time rises by less than a
-// share, follows, at 95 %, and falls by less. Of runs of random work it rises as much; where
-// other programs starve a run of a fixed time, it does least and takes a little longer; and
-// where settings change what gctrace shows of fixed work, collection that costs less ends
-// it much sooner.
+// Runs take a fixed time if some certainly allocate moreWork more than others and take equally
+// long: wall time rises by less than the share follows of the extra allocation, at 95 %, and
+// falls by less. Random work makes both rise alike. Other programs that starve a run of fixed
+// time make it do least, and take a little longer. Settings that change what gctrace shows of
+// fixed work end it much sooner if collection costs less.
 const moreWork, follows = 0.05, 0.5
 
-// timedCycles are the collections of a run that counts there: with fewer, what follows the last
-// one, which no line says, is most of what was allocated.
+// timedCycles is the least number of collections of a run to count: with fewer, most of the
+// allocation may follow the last one, where gctrace shows nothing.
 const timedCycles = 3
 
-// fixedTime says that runs end after a time and not when their work is done; "" if they do
-// not, or if that is not sure. gctrace rounds down to MiB, by chance or alike in each cycle:
-// half a MiB of each cycle is in doubt.
+// fixedTime says that runs end after a fixed time and not when their work is done; "" if they do
+// not, or if that is uncertain. gctrace rounds down to MiB, by chance or alike in each cycle, so
+// half a MiB per cycle is in doubt.
 func fixedTime(pilots []Pilot) string {
-	// Of what was allocated: the most for sure, and the least.
+	// least is the smallest upper bound of what a run allocated, most the largest lower bound.
 	least, most := math.Inf(1), 0.0
 	var allocated, walls []float64
 	for _, p := range pilots {
@@ -86,7 +85,7 @@ func fixedTime(pilots []Pilot) string {
 		"time shows", math.Exp(slices.Min(walls)), math.Exp(slices.Max(walls)), bytesText(least), bytesText(most))
 }
 
-// regress returns the slope of the line by least squares through y over x, and its standard error.
+// regress returns the least-squares slope of y over x, and its standard error.
 func regress(x, y []float64) (slope, deviation float64) {
 	n := float64(len(x))
 	var mx, my float64
@@ -102,17 +101,17 @@ func regress(x, y []float64) (slope, deviation float64) {
 	return slope, math.Sqrt(max(yy-slope*xy, 0) / (n - 2) / xx)
 }
 
-// endsByTime reports whether the objective says nothing because runs are of a fixed time. What
-// the load on a server prints, or its rate, is measured as it is.
+// endsByTime reports whether the objective says nothing because runs take a fixed time. Rates,
+// and figures that a load prints, are measured as they are.
 func (t *tuning) endsByTime() bool {
 	t.timed = !t.races() && (t.overloaded() || fixedTime(t.pilots) != "")
 	return t.timed
 }
 
-// overloaded reports whether the server kept up with the load in few runs.
+// overloaded reports whether the server failed to keep up with the load in most runs.
 func (t *tuning) overloaded() bool { return 2*len(t.overload) > t.answer.Runs }
 
-// refuseTimed concludes so.
+// refuseTimed sets the outcome for runs of a fixed time.
 func (t *tuning) refuseTimed() {
 	a := t.answer
 	a.Outcome, a.Setting, a.Choices, a.Gains = Inconclusive, t.Base, nil, nil

@@ -1,16 +1,15 @@
-// Package attach tunes a server that is already running under its load, so that
-// state that took hours to build can be tuned.
+// Package attach tunes a running server under its load, so that state that took
+// hours to build can be tuned.
 //
-// A [Server] changes the settings of the running process: by the handler of
+// A [Server] changes the settings of the process: through the handler of
 // gcctl/gcctlhttp ([Remote]), or by a command that restarts it ([Restarted]).
 // [Run] alternates between today's settings and others, in blocks shuffled within
-// rounds, and compares the CPU time per unit of work and the memory of a block
-// with today's, paired by round. Some rounds choose; fresh ones, of what was
-// chosen and today's alone, prove. Whatever happens, what was set before is set
-// again at the end.
+// rounds. It compares CPU time per unit of work and memory with today's, paired by
+// round. The first rounds choose; fresh rounds of the chosen settings and today's
+// prove. At the end Run restores the original setting, whatever happens.
 //
-// The load must keep running by itself. A unit of work is what the handler counts, else
-// an allocated GiB, which the settings hardly change, else a second.
+// The load must run by itself. A unit of work is what the handler counts, otherwise
+// an allocated GiB, which settings hardly change, otherwise a second.
 package attach
 
 import (
@@ -28,7 +27,7 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// A State is one look at the server. Counters only grow; what is not known is 0.
+// A State is a snapshot of the server. Counters only grow; unknown figures are 0.
 type State struct {
 	At    time.Time `json:"-"`
 	GC    cell.GC   `json:"gc"`    // in force
@@ -39,81 +38,79 @@ type State struct {
 	HeapBytes     int64 `json:"heap_bytes"`
 	MappedBytes   int64 `json:"mapped_bytes"`
 	ResidentBytes int64 `json:"resident_bytes"`
-	FreeBytes     int64 `json:"free_bytes,omitempty"`  // of them, kept for objects to come
-	GroupBytes    int64 `json:"group_bytes,omitempty"` // that its control group allows
+	FreeBytes     int64 `json:"free_bytes,omitempty"`  // of ResidentBytes, kept for future objects
+	GroupBytes    int64 `json:"group_bytes,omitempty"` // the memory that its control group allows
 
 	Cycles         int64   `json:"cycles"`
 	AllocatedBytes int64   `json:"allocated_bytes"`
 	GCCPU          float64 `json:"gc_cpu_seconds"`
 	CPU            float64 `json:"cpu_seconds"`
-	Work           float64 `json:"work"` // in units of the server's own
+	Work           float64 `json:"work"` // in the server's own units
 }
 
 // A Server is a running process.
 type Server interface {
 	Look(ctx context.Context) (State, error)
-	// Apply puts a setting into force. Where it can, it has the server return to
-	// Found by itself when hold is over. A setting that the server refuses is an
-	// error that wraps ErrRefused.
+	// Apply puts a setting into force. If the server can, it returns to Found by itself after
+	// hold. The error wraps ErrRefused if the server refuses the setting.
 	Apply(ctx context.Context, gc cell.GC, hold time.Duration) error
 	Restore(ctx context.Context) error
-	// Settle is how long a setting needs before it can be measured, at least and
-	// at most; in between it is ready after two collections.
+	// Settle is the least and the most time to wait before a setting can be measured. In between,
+	// it is ready after two collections.
 	Settle() (least, most time.Duration)
 }
 
-// ErrRefused says that the server does not take a setting, such as a limit below
-// what it uses.
+// ErrRefused says that the server refuses a setting, such as a limit below what it uses.
 var ErrRefused = errors.New("refused")
 
-// A Config says what to try. The zero value is usable but for Server.
+// A Config says what to try. Only Server is required.
 type Config struct {
 	Server    Server
 	Settings  []cell.GC     // besides today's; nil for those of Candidates
 	MaxBytes  float64       // of resident memory, see most; 0 for twice today's
-	Budget    time.Duration // for all blocks; 0 for 3 minutes beside what settling takes
-	Rounds    int           // of the proof, 4 or more; 0 for 6
+	Budget    time.Duration // for all blocks; 0 for 3 minutes plus the least time to settle
+	Rounds    int           // of the proof, at least 4; 0 for 6
 	Tolerance float64       // share of CPU time that saving memory may cost; 0 for 0.02
 	Seed      uint64
-	Log       func(text string) // receives a line a block; nil for none
-	// Keep returns the record of the next block: what measure gives, or what an
-	// interrupted run stored of it. nil keeps nothing. The first record, of round 0,
-	// is a look at the server before anything was set.
+	Log       func(text string) // receives a line per block; nil for none
+	// Keep returns the record of the next block: the result of measure, or what an
+	// interrupted run stored. nil keeps nothing. The first record, of round 0, is the
+	// state of the server before anything was set.
 	Keep func(c cell.Config, round int, measure func() (*cell.Record, error)) (*cell.Record, error)
 }
 
-// exploring is how many rounds choose what to prove.
+// exploring is the number of rounds that choose what to prove.
 const exploring = 3
 
-// usualBudget is how long all blocks take by default, once settings have settled.
+// usualBudget is the default time of all blocks, without settling.
 const usualBudget = 3 * time.Minute
 
-// hold is for how long a setting is set, and set again before it ends: how long it stays where
-// tune is killed.
+// hold is how long a setting stays in force unless it is set again: the time that it
+// outlives tune if tune is killed.
 const hold = 30 * time.Second
 
 // leastBlock is the shortest block worth measuring.
 const leastBlock = 500 * time.Millisecond
 
-// overrun is how much longer than planned blocks may take, without a word.
+// overrun is how many times longer than planned blocks may take before Log says so.
 const overrun = 1.5
 
-// An Answer is what was found.
+// An Answer is the result of Run.
 type Answer struct {
 	tune.Answer
 	Unit     string  `json:"unit"`      // what CPU time is counted per
-	Today    State   `json:"today"`     // before anything was set
+	Today    State   `json:"today"`     // before any change
 	MaxBytes float64 `json:"max_bytes"` // that Fastest may take
-	Arms     []Arm   `json:"arms"`      // all that was tried
+	Arms     []Arm   `json:"arms"`      // all that ran
 }
 
 // An Arm is a setting and its blocks.
 type Arm struct {
 	GC      cell.GC   `json:"gc"`
 	CPU     []float64 `json:"cpu_seconds"`      // per unit of work, by block
-	Bytes   []float64 `json:"bytes"`            // most memory in use, by block
-	Most    float64   `json:"most_bytes"`       // that was resident in any
-	Cycles  []float64 `json:"cycles,omitempty"` // by block; none where they are unknown
+	Bytes   []float64 `json:"bytes"`            // largest memory in use, by block
+	Most    float64   `json:"most_bytes"`       // most resident memory in any block
+	Cycles  []float64 `json:"cycles,omitempty"` // by block; nil if unknown
 	Refused string    `json:"refused,omitempty"`
 }
 
@@ -127,7 +124,7 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 	t := &tuning{Config: c, answer: &Answer{}, rng: rand.New(rand.NewPCG(c.Seed, 0))}
 	defer func() {
 		if left := t.restore(ctx, today.Found); left != nil {
-			if ctx.Err() != nil { // that it was interrupted matters less
+			if ctx.Err() != nil { // the failed restore matters more than the interruption
 				err = nil
 			}
 			err = errors.Join(err, left)
@@ -193,8 +190,8 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 	return t.answer, nil
 }
 
-// restore puts what was set before into force, also if ctx has ended: otherwise the last setting
-// would stay.
+// restore puts the original setting into force, even if ctx has ended: otherwise the
+// last setting would stay.
 func (t *tuning) restore(ctx context.Context, found cell.GC) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -230,11 +227,11 @@ func (c *Config) fill() {
 
 const mib = 1 << 20
 
-// groupShare is how much of what its control group allows a server may take.
+// groupShare is the share of its control group's memory that a server may take.
 const groupShare = 0.9
 
-// most is how much memory the server may take, where so much is asked for, or nothing, 0: never
-// more than its control group allows, and by itself no more than today's GOMEMLIMIT.
+// most is how much memory the server may take; asked is the user's bound, or 0 for twice today's,
+// but no more than today's GOMEMLIMIT allows. It never exceeds what the control group allows.
 func (s *State) most(asked float64) float64 {
 	most := cmp.Or(asked, 2*float64(s.ResidentBytes))
 	if limit := s.Found.LimitBytes; limit > 0 && asked == 0 {
@@ -246,7 +243,7 @@ func (s *State) most(asked float64) float64 {
 	return most
 }
 
-// beside is what is resident and does not count to a limit, which counts what the runtime maps.
+// beside is the resident memory that does not count to a limit: a limit counts what the runtime maps.
 func (s *State) beside() int64 {
 	if s.MappedBytes == 0 {
 		return s.ResidentBytes / 10
@@ -254,9 +251,9 @@ func (s *State) beside() int64 {
 	return max(s.ResidentBytes-s.MappedBytes, s.ResidentBytes/50)
 }
 
-// Candidates are settings worth trying on a server in this state, each within
-// maxBytes of resident memory by a GOMEMLIMIT: more room for the collector up to
-// the bound, the same memory without GOGC, and less room.
+// Candidates returns settings worth trying on a server in this state. A GOMEMLIMIT keeps each
+// within maxBytes of resident memory: more room for the collector up to the bound, the same
+// memory without GOGC, and less room.
 func Candidates(s State, maxBytes float64) []cell.GC {
 	limit := func(bytes float64) int64 { return (int64(bytes) - s.beside()) / mib * mib }
 	most := limit(maxBytes)
@@ -264,7 +261,7 @@ func Candidates(s State, maxBytes float64) []cell.GC {
 	percent, live := s.Found.Percent, s.LiveBytes
 	if percent < 0 {
 		percent = cell.DefaultGC.Percent
-	} else if live == 0 && s.Found.LimitBytes == 0 { // all that GOGC may leave
+	} else if live == 0 && s.Found.LimitBytes == 0 { // the most that GOGC may leave live
 		live = s.ResidentBytes * 100 / int64(100+percent)
 	}
 	all := []cell.GC{
@@ -272,7 +269,7 @@ func Candidates(s State, maxBytes float64) []cell.GC {
 		{Percent: 2 * percent, LimitBytes: most}, {Percent: 4 * percent, LimitBytes: most},
 		{Percent: max(percent/2, 10), LimitBytes: same},
 	}
-	// A limit near what is live is a slow death.
+	// A limit near live data is a slow death.
 	room := live + live/4 + max(s.MappedBytes-s.HeapBytes, 0)/2
 	return slices.DeleteFunc(all, func(gc cell.GC) bool { return gc.LimitBytes <= max(room, 0) })
 }
@@ -289,7 +286,7 @@ type tuning struct {
 	applied time.Time // when the setting of the block was last put into force
 }
 
-// rounds measures each arm once a round, in a new random order.
+// rounds measures each arm once per round, in random order.
 func (t *tuning) rounds(ctx context.Context, arms []*Arm, n int) error {
 	for range n {
 		t.round++
@@ -326,7 +323,7 @@ func (t *tuning) rounds(ctx context.Context, arms []*Arm, n int) error {
 	return nil
 }
 
-// add takes a block's record into account.
+// add records the result of a block.
 func (t *tuning) add(a *Arm, rec *cell.Record) {
 	for _, u := range units {
 		if rec.Metrics[u.metric] > 0 {
@@ -345,7 +342,7 @@ func (t *tuning) add(a *Arm, rec *cell.Record) {
 		rec.Metrics[cell.TotalCPU], t.answer.Unit, int64(rec.Metrics[usedMetric])/mib))
 }
 
-// measure sets a setting, lets it settle and measures for the rest of the block.
+// measure applies a setting, lets it settle and measures for the rest of the block.
 func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) {
 	began := time.Now()
 	if err := t.apply(ctx, gc); err != nil {
@@ -369,7 +366,7 @@ func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) 
 	}
 	w := window{from: from, last: from, whole: from.Cycles >= first.Cycles+2}
 	end := time.Now().Add(max(t.block-time.Since(began), leastBlock))
-	// Looks are counted: while the whole machine stands still, time passes and nothing is done.
+	// Count looks as well: while the whole machine stands still, time passes without any work.
 	for more := t.block / step; time.Now().Before(end) || !w.complete() && more > 0; {
 		if !time.Now().Before(end) {
 			more--
@@ -405,12 +402,12 @@ func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) 
 	return rec, nil
 }
 
-// A window is what a block measures: from the end of a collection to that of another, where two
-// end in it, so that a setting pays for whole collections.
+// A window is what a block measures. If two collections end in it, it runs from the end of one to
+// the end of another, so that a setting pays for whole collections.
 type window struct {
 	from, to, last State
-	whole          bool  // from is just behind a collection
-	used, resident int64 // bytes at most
+	whole          bool  // from is just after a collection
+	used, resident int64 // maximum, in bytes
 }
 
 func (w *window) see(s State) {
@@ -423,7 +420,7 @@ func (w *window) see(s State) {
 	w.last = s
 }
 
-// complete reports whether a whole collection is in the window, or where none is ever known of, some CPU time.
+// complete reports whether the window contains a whole collection, or if collections are unknown, some CPU time.
 func (w *window) complete() bool {
 	if w.last.Cycles == 0 {
 		return w.last.CPU > w.from.CPU
@@ -438,13 +435,13 @@ func (w *window) span() (from, to State) {
 	return w.from, w.to
 }
 
-// apply puts a setting into force, for hold.
+// apply puts a setting into force for the time hold.
 func (t *tuning) apply(ctx context.Context, gc cell.GC) error {
 	t.applied = time.Now()
 	return t.Server.Apply(ctx, gc, hold)
 }
 
-// wait looks again after a while, in which the setting stays.
+// wait looks at the server after d, and keeps the setting in force until then.
 func (t *tuning) wait(ctx context.Context, gc cell.GC, d time.Duration) (State, error) {
 	select {
 	case <-ctx.Done():
@@ -459,17 +456,17 @@ func (t *tuning) wait(ctx context.Context, gc cell.GC, d time.Duration) (State, 
 	return t.Server.Look(ctx)
 }
 
-// usedMetric is the resident memory but for what the runtime keeps: that is as much as an earlier
-// setting made it keep, for a while or for good.
+// usedMetric is resident memory without what the runtime keeps free: an earlier setting
+// determines how much that is, for a while or for good.
 const usedMetric = "/attach/used:bytes"
 
-// A unit is what CPU time is counted per.
+// A unit is a measure of work that CPU time is divided by.
 type unit struct {
 	metric, name string
 	of           func(from, to State) float64
 }
 
-// units are in the order of preference; time always passes.
+// units are in order of preference; time always passes.
 var units = []unit{
 	{"/attach/work:units", "unit of work", func(a, b State) float64 { return b.Work - a.Work }},
 	{"/attach/allocated:gib", "GiB allocated",
@@ -477,8 +474,8 @@ var units = []unit{
 	{"/attach/measured:seconds", "second", func(a, b State) float64 { return b.At.Sub(a.At).Seconds() }},
 }
 
-// unit is that of the blocks so far, or the best that the server has ever counted: one that it
-// does not count in a block is no load.
+// unit returns the unit of earlier blocks, or the best that the server has ever counted. A block
+// that counts none of it had no load.
 func (t *tuning) unit(now State) unit {
 	for _, u := range units {
 		if t.answer.Unit == u.name || t.answer.Unit == "" && u.of(State{}, now) > 0 {
@@ -488,7 +485,7 @@ func (t *tuning) unit(now State) unit {
 	return units[len(units)-1]
 }
 
-// memory are the figures of a State that candidates follow from, by metric.
+// memory returns the figures of a State from which candidates are derived, by metric.
 func (s *State) memory() map[string]*int64 {
 	return map[string]*int64{"/attach/live:bytes": &s.LiveBytes, "/attach/heap:bytes": &s.HeapBytes,
 		"/attach/mapped:bytes": &s.MappedBytes, "/attach/resident:bytes": &s.ResidentBytes}
@@ -502,18 +499,17 @@ func (s *State) record() *cell.Record {
 	return rec
 }
 
-// restore takes the memory of a record in place of today's, which differs where a
-// run is resumed.
+// restore replaces today's memory by that of a record: it differs if a run is resumed.
 func (s *State) restore(rec *cell.Record) {
 	for metric, at := range s.memory() {
 		*at = int64(rec.Metrics[metric])
 	}
 }
 
-// config is a setting of the server as the store has it.
+// config returns a setting of the server in the form of the store.
 func config(gc cell.GC) cell.Config { return cell.Config{Workload: "attach", GC: gc} }
 
-// groupOf makes a group of package stat of an arm's blocks.
+// groupOf makes a stat.Group of the blocks of an arm.
 func groupOf(a *Arm) *stat.Group {
 	g := &stat.Group{Key: a.GC.String(), Config: config(a.GC),
 		Series: map[string]stat.Series{}}

@@ -16,8 +16,8 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// fake is a server under a steady load: collection costs it 40 % of the work at
-// GOGC=100, in proportion to 1/GOGC, and with a limit as the GOGC that reaches it.
+// fake is a server under steady load. Collection costs 40 % of the work at GOGC=100, in
+// proportion to 1/GOGC; a limit costs as much as the GOGC that reaches it.
 type fake struct {
 	found, now cell.GC
 	at         time.Time
@@ -26,18 +26,18 @@ type fake struct {
 	idle       bool
 	refuse     func(cell.GC) bool
 	noise      float64 // of this block
-	other      int     // GOGC that another hand sets, 0 for none
+	other      int     // GOGC that somebody else sets, 0 for none
 	restored   int
 	fails      error
 	settle     time.Duration
 	until      time.Time // when it returns to found by itself
 	rarely     bool      // collections are rare
 	stuck      bool      // Restore does nothing
-	lost       error     // of Restore
-	// The machine stands still for so long at a look, the fourth after each Apply.
+	lost       error     // returned by Restore
+	// The machine stands still for this long at the fourth look after each Apply.
 	still time.Duration
 	looks int
-	slow  time.Duration // Apply takes so long
+	slow  time.Duration // Apply takes this long
 }
 
 const live = 100 << 20
@@ -154,7 +154,7 @@ func TestRunFindsWhatIsBest(t *testing.T) {
 	})
 }
 
-// TestJudgeNamesWhatIsSaved: what saves memory, and may cost CPU time, is not the fastest.
+// TestJudgeNamesWhatIsSaved: a choice that saves memory but may cost CPU time is not the fastest.
 func TestJudgeNamesWhatIsSaved(t *testing.T) {
 	u := &tuning{Config: Config{Tolerance: 0.02}}
 	cpu := stat.Comparison{Ratio: 1.07, Lo: 0.98, Hi: 1.15, Verdict: stat.NoDifference}
@@ -168,8 +168,8 @@ func TestJudgeNamesWhatIsSaved(t *testing.T) {
 	}
 }
 
-// TestGuardOfAttached: a GOGC above today's comes with a limit above what its blocks took,
-// and the first line sets both.
+// TestGuardOfAttached: a GOGC above today's comes with a limit above what its blocks
+// took, and the first line sets both.
 func TestGuardOfAttached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -187,7 +187,7 @@ func TestGuardOfAttached(t *testing.T) {
 	})
 }
 
-// TestRunResumes keeps every record, and runs again with some of them.
+// TestRunResumes keeps every record, and runs again from some of them.
 func TestRunResumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept []*cell.Record
@@ -204,7 +204,7 @@ func TestRunResumes(t *testing.T) {
 		}
 		for _, known := range []int{1, 7, len(kept)} {
 			f, next, measured := newFake(), 0, 0
-			f.state.ResidentBytes = 3 * live // by now
+			f.state.ResidentBytes = 3 * live // grown since
 			c.Server = f
 			c.Keep = func(_ cell.Config, _ int, measure func() (*cell.Record, error)) (*cell.Record, error) {
 				if next++; next <= known {
@@ -260,7 +260,7 @@ func TestRunRestoresWhateverHappens(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // that it is not as it was outweighs who ended it
+	synctest.Test(t, func(t *testing.T) { // the failed restore outweighs the interruption
 		ctx, cancel := context.WithCancel(t.Context())
 		f := newFake()
 		f.lost = errors.New("gone")
@@ -290,8 +290,8 @@ func TestBlocksOutlastTheHold(t *testing.T) {
 	})
 }
 
-// TestMachineStandsStill: where the whole machine stands still for longer than a block, as a
-// virtual one may, the server is measured after that. It did not do nothing.
+// TestMachineStandsStill: if the whole machine stands still for longer than a block, as a virtual
+// one may, the block goes on after that. The server is not reported as idle.
 func TestMachineStandsStill(t *testing.T) {
 	for _, rarely := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -311,8 +311,8 @@ func TestMachineStandsStill(t *testing.T) {
 	}
 }
 
-// TestWindow: a window holds whole collections where two end in it, all of it where they are
-// unknown or too rare, and never what was set before.
+// TestWindow: a window holds whole collections if two end in it, everything if they are unknown
+// or too rare, and never what came before the setting.
 func TestWindow(t *testing.T) {
 	for name, tc := range map[string]struct {
 		whole    bool
@@ -343,7 +343,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestShortBlocks: where blocks see no collection, nothing is said of what they cost.
+// TestShortBlocks: blocks without a collection say nothing of the cost of collections.
 func TestShortBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -355,7 +355,7 @@ func TestShortBlocks(t *testing.T) {
 	})
 }
 
-// TestAsksForTime: where blocks leave it open, longer ones are asked for, not more of them.
+// TestAsksForTime: if blocks leave the answer open, it asks for longer blocks, not for more.
 func TestAsksForTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, err := Run(t.Context(), Config{Server: newFake(), Seed: 1, Settings: []cell.GC{{Percent: 106}}})
@@ -366,8 +366,8 @@ func TestAsksForTime(t *testing.T) {
 	})
 }
 
-// TestUsualBudget has a server that takes longer to settle than a block of three minutes
-// lasts.
+// TestUsualBudget has a server that takes longer to settle than a block of the
+// default budget lasts.
 func TestUsualBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -415,7 +415,7 @@ func TestCandidatesKeepTheirDistance(t *testing.T) {
 	for _, gc := range Candidates(s, 230*mib) {
 		t.Errorf("%v, though nearly everything is live", gc)
 	}
-	// Of a process of which GOGC is known, so is how much may be live at most.
+	// A known GOGC bounds how much may be live.
 	for _, gc := range Candidates(State{Found: cell.GC{Percent: 25}, ResidentBytes: 500 * mib}, 1000*mib) {
 		if gc.LimitBytes < 500*mib {
 			t.Errorf("%v, though 400 MiB may be live", gc)
@@ -427,8 +427,8 @@ func TestCandidatesKeepTheirDistance(t *testing.T) {
 	}
 }
 
-// TestMost: a server is given no more than its control group allows, whatever is asked for, and by
-// itself no more than the limit that it has.
+// TestMost: a server never gets more than its control group allows, and without a
+// bound no more than its own limit.
 func TestMost(t *testing.T) {
 	s := State{ResidentBytes: 600 * mib, MappedBytes: 580 * mib}
 	for name, tc := range map[string]struct{ limit, group, asked, want int64 }{
@@ -449,7 +449,7 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// TestSlowRestarts: that blocks take longer than planned is said after the first round, and not where they do not.
+// TestSlowRestarts: the log says after the first round that blocks take longer than planned, if they do.
 func TestSlowRestarts(t *testing.T) {
 	for slow, want := range map[time.Duration]string{0: "", 4 * time.Second: "all 18 may take 1m22s; Ctrl-C ends it"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -471,7 +471,7 @@ func TestSlowRestarts(t *testing.T) {
 	}
 }
 
-// TestFreshServers: a restarted server that has not grown to what it took before is no picture of it.
+// TestFreshServers: a restarted server that takes much less than before is doubted.
 func TestFreshServers(t *testing.T) {
 	for before, doubted := range map[int64]bool{220: false, 280: false, 400: true} {
 		u := &tuning{Config: Config{Tolerance: 0.02}, answer: &Answer{Today: State{ResidentBytes: before * mib}}}
@@ -488,7 +488,7 @@ func TestFreshServers(t *testing.T) {
 	}
 }
 
-// TestLeaveIsProven: that nothing did better in a few blocks proves nothing; fresh rounds of what comes closest do.
+// TestLeaveIsProven: a few blocks in which nothing did better prove nothing; fresh rounds of the closest setting do.
 func TestLeaveIsProven(t *testing.T) {
 	for percent, want := range map[int]string{50: tune.DefaultGood, 99: tune.Inconclusive} {
 		synctest.Test(t, func(t *testing.T) {

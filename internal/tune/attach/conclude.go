@@ -14,14 +14,14 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// sameMemory is up to what ratio memory counts as the same.
+// sameMemory is the largest ratio at which memory counts as the same.
 const sameMemory = 1.05
 
-// grown is how much of the memory that it took before a restarted server should take.
+// grown is the least share of its earlier memory that a restarted server should take.
 const grown = 0.75
 
-// choose returns the arms worth proving: at most three, those that the rounds so
-// far show ahead in what the three choices promise, else the one that comes closest.
+// choose returns at most three arms worth proving: those that the rounds so far show ahead in
+// what the three choices promise, otherwise the closest one.
 func (t *tuning) choose() []*Arm {
 	base := t.arms[0]
 	cpu, bytes := stat.Median(base.CPU), stat.Median(base.Bytes)
@@ -53,8 +53,8 @@ func (t *tuning) choose() []*Arm {
 	return out
 }
 
-// conclude makes the answer of fresh rounds: today's setting first, then those
-// that were chosen.
+// conclude derives the answer from fresh rounds of today's setting, which comes
+// first, and of the chosen ones.
 func (t *tuning) conclude(fresh []*Arm) {
 	r := t.answer
 	r.Objective, r.Tolerance = tune.CPU, t.Tolerance
@@ -64,7 +64,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 	if short := t.arms[0].short(t.block); short != "" {
 		r.Outcome, r.Reason = tune.Inconclusive, short
 	}
-	// Handlers say what is live, of a server that goes on.
+	// Only a handler knows LiveBytes, and its server was not restarted.
 	if took, before := stat.Median(t.arms[0].Bytes), r.Today.ResidentBytes; r.Today.LiveBytes == 0 &&
 		took < grown*float64(before) {
 		r.Doubts = append(r.Doubts, fmt.Sprintf("under today's setting the restarted server takes %d MiB, and took %d MiB "+
@@ -74,7 +74,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 	base := groupOf(fresh[0])
 	for _, a := range fresh[1:] {
 		if len(a.Bytes) == 0 {
-			continue // refused by now
+			continue // refused in the fresh rounds
 		}
 		arm := groupOf(a)
 		cpu, memory := stat.Compare(base, arm, cell.TotalCPU, 1), stat.Compare(base, arm, cell.RSSPeak, 1)
@@ -100,7 +100,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 	r.Headline = r.Sentence()
 }
 
-// short says that blocks show nothing of what collections cost; "" if they do.
+// short says that blocks contain no whole collection; "" if they do.
 func (a *Arm) short(block time.Duration) string {
 	if len(a.Cycles) == 0 || stat.Median(a.Cycles) >= 1 {
 		return ""
@@ -109,7 +109,7 @@ func (a *Arm) short(block time.Duration) string {
 		"--budget, or tune it under more load", block.Round(100*time.Millisecond), a.GC)
 }
 
-// judge names what a choice keeps beyond doubt.
+// judge returns the outcome, the name of what the choice certainly keeps, and the reason.
 func (t *tuning) judge(c tune.Choice, cpu, memory stat.Comparison) (outcome, name, reason string) {
 	switch {
 	case cpu.Verdict == stat.Better && c.PeakBytes.Mid > t.MaxBytes:
@@ -129,7 +129,7 @@ func (t *tuning) judge(c tune.Choice, cpu, memory stat.Comparison) (outcome, nam
 	return tune.Inconclusive, tune.Fastest, tune.Open + cpu.Reason
 }
 
-// rank orders choices: proven before the rest, less CPU time first.
+// rank orders choices: proven ones first, then those of less CPU time.
 func rank(c tune.Choice) int {
 	n := slices.Index([]string{tune.Recommended, tune.Inconclusive, tune.DefaultGood}, c.Outcome) * 3
 	return n + slices.Index([]string{tune.Fastest, tune.SameMemory, tune.LeastMemory}, c.Name)
@@ -148,7 +148,7 @@ func (r *Answer) Write(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "server    today GOGC=%s, %d MiB resident", r.Today.Found, r.Today.ResidentBytes/mib)
 	slow := ""
-	if r.Today.LiveBytes > 0 { // it was not restarted, and the runtime returns memory little by little
+	if r.Today.LiveBytes > 0 { // it was not restarted, and the runtime returns memory slowly
 		fmt.Fprintf(&b, ", %d MiB live", r.Today.LiveBytes/mib)
 		slow = "; what larger heaps left resident falls slowly"
 	}

@@ -20,7 +20,7 @@ type Remote struct {
 	Token string // "" for none
 }
 
-// remoteState is what the handler shows; gcctlhttp.State says what it means.
+// remoteState is the handler's response; see gcctlhttp.State.
 type remoteState struct {
 	State
 	GOGC            int   `json:"gogc"`
@@ -32,8 +32,8 @@ type remoteState struct {
 // Look implements Server.
 func (r Remote) Look(ctx context.Context) (State, error) { return r.ask(ctx, http.MethodGet, nil) }
 
-// Apply implements Server. What the handler found it restores: where it sets no limit, it keeps
-// to that of the container.
+// Apply implements Server. For the original setting it has the handler restore what it found:
+// without a limit of its own, the handler holds the container's.
 func (r Remote) Apply(ctx context.Context, gc cell.GC, hold time.Duration) error {
 	now, err := r.Look(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func (r Remote) Restore(ctx context.Context) error {
 // Settle implements Server.
 func (Remote) Settle() (least, most time.Duration) { return 50 * time.Millisecond, time.Minute }
 
-// ask sends a request and reads the state in the answer. One answer takes ten
-// seconds at most: a collection may have to end first.
+// ask sends a request and reads the state in the response. It waits ten seconds at most, because
+// a collection may have to end first.
 func (r Remote) ask(ctx context.Context, method string, body any) (State, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

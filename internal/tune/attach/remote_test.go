@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRemoteIsTheHandler: what answers in another way than gcctlhttp is told from what that refuses.
+// TestRemoteIsTheHandler: responses of other servers are told from refusals by gcctlhttp.
 func TestRemoteIsTheHandler(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status     int

@@ -20,30 +20,29 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Restarted is a process on this machine, a Linux, that takes settings by being
-// started again: Command, of the shell, gets GOGC and GOMEMLIMIT in its
-// environment and must start the program with them. What is read of the process
-// is what /proc says, so that there is no unit of work but time, and its state
-// must be built again each time.
+// Restarted is a process on this Linux machine that takes settings by a restart. The
+// shell command gets GOGC and GOMEMLIMIT in its environment and must start the
+// program with them. Figures come from /proc, so time is the only unit of work, and
+// the process must rebuild its state after each restart.
 type Restarted struct {
 	proc    fs.FS // /proc
 	command string
 	settle  time.Duration
 	pid     int
-	program string   // directory and command line, by which a new process is found
-	found   cell.GC  // in the environment of the first
-	env     []string // what that says of it: a program may set for itself what its environment leaves out
+	program string   // directory and command line, which identify a new process
+	found   cell.GC  // in the environment of the first process
+	env     []string // the variables behind found: a program may set by itself those that are missing
 	changed bool
-	// Output gets what the command prints, and a server that inherits it; nil for none. It is
-	// no pipe: a server that writes to one ends with its reader.
+	// Output receives what the command prints, and a server that inherits it; nil for none. It is
+	// not a pipe: a server that writes to a pipe ends with the pipe's reader.
 	Output *os.File
 }
 
-// restartWithin is how long the command may take, and a new process to appear.
+// restartWithin is how long the command may run, and how long a new process may take to appear.
 const restartWithin = 2 * time.Minute
 
-// NewRestarted looks at the process. settle is how long a fresh process needs
-// before it can be measured.
+// NewRestarted looks at the process. settle is how long a new process needs before it
+// can be measured.
 func NewRestarted(pid int, command string, settle time.Duration) (*Restarted, error) {
 	return newRestarted(os.DirFS("/proc"), pid, command, settle)
 }
@@ -51,10 +50,10 @@ func NewRestarted(pid int, command string, settle time.Duration) (*Restarted, er
 func newRestarted(proc fs.FS, pid int, command string, settle time.Duration) (*Restarted, error) {
 	r := &Restarted{proc: proc, command: command, settle: settle, pid: pid}
 	var err error
-	// What has just been started is still its shell, and then, while execve(2) loads it, has no command line.
+	// A new process is still its shell, and has no command line while execve(2) loads the program.
 	isGo := false
 	for range 100 {
-		isGo = r.isGo(pid) // before the command line, which is that of the shell before
+		isGo = r.isGo(pid) // before the command line, which may still be the shell's
 		if r.program, err = r.programOf(pid); err == nil && isGo || err != nil && !errors.Is(err, errNoCommandLine) {
 			break
 		}
@@ -79,7 +78,7 @@ func newRestarted(proc fs.FS, pid int, command string, settle time.Duration) (*R
 	return r, nil
 }
 
-// isGo is false of a process whose program can be read and is not Go.
+// isGo reports whether the program of the process is Go, or cannot be read.
 func (r *Restarted) isGo(pid int) bool {
 	f, err := r.proc.Open(path.Join(strconv.Itoa(pid), "exe"))
 	if err != nil {
@@ -100,18 +99,18 @@ func (r *Restarted) file(pid int, name string) ([]byte, error) {
 
 var errNoCommandLine = errors.New("no command line")
 
-// programOf is what the process was started as, and where.
+// programOf returns the working directory and command line of the process.
 func (r *Restarted) programOf(pid int) (string, error) {
 	data, err := r.file(pid, "cmdline")
 	if err == nil && len(data) == 0 {
 		err = errNoCommandLine
 	}
-	// It cannot be read of other users' processes, and is "" then.
+	// The directory of another user's process cannot be read; dir is "" then.
 	dir, _ := fs.ReadLink(r.proc, path.Join(strconv.Itoa(pid), "cwd"))
 	return dir + "\x00" + string(data), err
 }
 
-// settingOf is what the environment of the process says, and its variables that do.
+// settingOf returns the setting in the environment of the process, and its variables.
 func (r *Restarted) settingOf(pid int) (gc cell.GC, env []string, err error) {
 	data, err := r.file(pid, "environ")
 	if err != nil {
@@ -125,7 +124,7 @@ func (r *Restarted) settingOf(pid int) (gc cell.GC, env []string, err error) {
 	return gc, env, err
 }
 
-// has reports whether the environment of the process says so.
+// has reports whether gc is in the environment of the process.
 func (r *Restarted) has(gc cell.GC) bool {
 	now, _, err := r.settingOf(r.pid)
 	return err == nil && same(now, gc)
@@ -134,10 +133,10 @@ func (r *Restarted) has(gc cell.GC) bool {
 // Settle implements Server.
 func (r *Restarted) Settle() (least, most time.Duration) { return r.settle, r.settle }
 
-// ticksPerSecond is what /proc counts CPU time in: USER_HZ, the same everywhere.
+// ticksPerSecond is the unit of CPU time in /proc: USER_HZ, the same everywhere.
 const ticksPerSecond = 100
 
-// serves reports whether the process is still that of the program, and none in its place.
+// serves reports whether the process still exists and runs the program.
 func (r *Restarted) serves() bool {
 	program, err := r.programOf(r.pid)
 	return err == nil && program == r.program
@@ -167,8 +166,8 @@ func (r *Restarted) Look(context.Context) (State, error) {
 		GroupBytes:    cgroup.ReadProcess(os.DirFS("/"), r.pid).MemoryBytes}, nil
 }
 
-// Apply implements Server. A process that has the setting already goes on. A restart that has
-// begun is brought to its end, even if ctx ends: half of one may leave no server.
+// Apply implements Server. A process that already has the setting goes on. Apply finishes a
+// restart that has begun, even if ctx ends: half a restart may leave no server.
 func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) error {
 	if r.has(gc) && r.serves() || ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -188,7 +187,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 		env = r.env
 	}
 	cmd.Env = append(cell.WithoutEnv(os.Environ(), "GOGC", "GOMEMLIMIT"), env...)
-	cmd.SysProcAttr = ownSession() // Ctrl-C here is not meant for the server
+	cmd.SysProcAttr = ownSession() // keep Ctrl-C from the server
 	if r.Output != nil {
 		cmd.Stdout, cmd.Stderr = r.Output, r.Output
 	}
@@ -201,7 +200,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 		select {
 		case err := <-ended:
 			if err != nil {
-				if pid, ok := r.successor(before); ok { // it started the server all the same
+				if pid, ok := r.successor(before); ok { // the command started the server anyway
 					r.pid = pid
 				}
 				return fail("%w", err)
@@ -229,7 +228,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 
 func same(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == b.LimitBytes }
 
-// running lists the processes of the program.
+// running returns the processes that run the program.
 func (r *Restarted) running() (pids []int) {
 	entries, _ := fs.ReadDir(r.proc, ".")
 	for _, e := range entries {
@@ -242,8 +241,8 @@ func (r *Restarted) running() (pids []int) {
 	return pids
 }
 
-// successor finds the process that was started in place of the last one, which must be gone,
-// and is none of those that ran before.
+// successor finds the process that replaced the last one, which must be gone. It did
+// not run before.
 func (r *Restarted) successor(before []int) (int, bool) {
 	now := r.running()
 	if slices.Contains(now, r.pid) {
@@ -272,7 +271,7 @@ func (r *Restarted) Restore(ctx context.Context) error {
 	return fmt.Errorf("%s: %w; by hand: %s", state, err, r.ByHand())
 }
 
-// ByHand is what restores today's setting in a shell.
+// ByHand returns the shell command that restores today's setting.
 func (r *Restarted) ByHand() string {
 	set := ""
 	if len(r.env) > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// serving makes the test's binary a server that does nothing.
+// serving makes the test binary a server that does nothing.
 const serving = "ISOBAR_ATTACH_SERVING"
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// started starts a server by a shell, as its parent reaps it, and returns its number.
+// started starts a server through a shell, so that the test need not reap it, and returns its process ID.
 func started(t *testing.T, dir string, env ...string) int {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", start)
@@ -59,7 +59,7 @@ func TestRestarted(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv(serving, "1")
 	t.Setenv("EXE", os.Args[0])
-	other := started(t, dir, "GOGC=70", "GOMEMLIMIT=") // the same program with the same arguments, which is not to be tuned
+	other := started(t, dir, "GOGC=70", "GOMEMLIMIT=") // the same program and arguments, but not the one to tune
 	pid := started(t, dir, "GOGC=70", "GOMEMLIMIT=")
 	r, err := NewRestarted(pid, "kill $(cat pid); "+start, 0)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestRestarted(t *testing.T) {
 	if group, err := syscall.Getpgid(now); err != nil || group == syscall.Getpgrp() {
 		t.Errorf("Ctrl-C here reaches it, group %d: %v", group, err)
 	}
-	// It ends meanwhile, with nobody who reaps it at once, or somebody who does.
+	// The process ends, whether or not somebody reaps it at once.
 	syscall.Kill(now, syscall.SIGKILL)
 	for end := time.Now().Add(time.Minute); err == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		_, err = r.Look(t.Context())
@@ -113,7 +113,7 @@ func TestRestarted(t *testing.T) {
 		t.Errorf("a command that drops the environment: %v", err)
 	}
 	number(t, dir)
-	// A command that fails, and has started the server all the same.
+	// The command fails, but has started the server.
 	until := `; until [ "$(tr -d '\0' </proc/$(cat pid)/cmdline)" = "${EXE}serve" ]; do sleep 0.01; done; exit 5`
 	r.command = "kill $(cat pid); " + start + until
 	if err := r.Apply(t.Context(), want, 0); err == nil || !strings.Contains(err.Error(), "exit status 5") ||
@@ -140,8 +140,8 @@ func TestRestarted(t *testing.T) {
 	}
 }
 
-// TestRestartedKeepsTheEnvironment: where it leaves GOGC or GOMEMLIMIT out, today's blocks and the
-// end do too, as a program may then set them for itself.
+// TestRestartedKeepsTheEnvironment: if it has no GOGC or GOMEMLIMIT, today's blocks and the
+// restored process have none either, as the program may then set them itself.
 func TestRestartedKeepsTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -162,7 +162,7 @@ func TestRestartedKeepsTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestRestartedIsGo: a process whose program no setting affects is refused.
+// TestRestartedIsGo: a process that is not Go is refused.
 func TestRestartedIsGo(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	if err := cmd.Start(); err != nil {
@@ -181,7 +181,7 @@ func TestRestartedIsGo(t *testing.T) {
 	}
 }
 
-// denied is /proc to another user.
+// denied is /proc as another user sees it.
 type denied struct{ fs.FS }
 
 func (d denied) Open(name string) (fs.File, error) {

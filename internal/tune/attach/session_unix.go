@@ -4,5 +4,5 @@ package attach
 
 import "syscall"
 
-// ownSession starts a process that signals of this terminal do not reach.
+// ownSession starts a process in a session that signals of this terminal do not reach.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -1,14 +1,14 @@
-// Package deploy writes a collector setting as the files that put it into
-// force: a shell wrapper, a systemd drop-in, lines of a Dockerfile, an override
-// for Compose, a strategic-merge patch for Kubernetes, values for a Helm chart
-// and a task for Nomad.
+// Package deploy writes a collector setting as the files that put it into force:
+// a shell wrapper, a systemd drop-in, lines of a Dockerfile, an override for
+// Compose, a strategic-merge patch for Kubernetes, values for a Helm chart and a
+// task for Nomad.
 //
-// The memory that a container gets follows from what was measured, never the
-// other way round: GOMEMLIMIT is a figure in each file, because the container's
-// whole limit as GOMEMLIMIT leaves nothing for what the runtime does not count.
+// The container's memory is derived from the measurements, never the other way
+// round: each file has GOMEMLIMIT as a figure, because setting it to the container's
+// whole limit would leave nothing for memory that the runtime does not count.
 //
-// The functions compute; nothing here writes to a disk. test/manifests gives
-// every file to a real parser of its field.
+// The functions only compute; none writes to a disk. test/manifests gives every
+// file to a real parser of its format.
 package deploy
 
 import (
@@ -21,20 +21,20 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Setting is what to put into force. Each file sets all of it, so that it
-// holds whatever was set before.
+// A Setting is what to put into force. Each file sets all of it, so it overrides
+// whatever was set before.
 type Setting struct {
 	Name       string  // of the container, service or unit; "" for app
 	Percent    int     // GOGC: -1 for off, otherwise 1 or more
-	LimitBytes int64   // GOMEMLIMIT; 0 for none, which off refuses
+	LimitBytes int64   // GOMEMLIMIT; 0 for none, which GOGC=off refuses
 	Unlimit    bool    // a GOMEMLIMIT is in force today, and LimitBytes is 0
 	PeakBytes  int64   // most resident memory that was measured; 0 if unknown
 	CPUs       float64 // of the container, as a CPU limit; 0 if unknown
-	PodBytes   int64   // memory of the container that it was measured in; 0 to derive one
+	PodBytes   int64   // memory of the container that it was measured in; 0 to derive it
 	Procs      int     // GOMAXPROCS; 0 leaves it to the runtime, which follows the CPU limit since Go 1.25
 }
 
-// A File is a setting in one form. Text holds comments that say where it goes.
+// A File is a setting in one form. Comments in Text say where it goes.
 type File struct {
 	Form string // for people: "Kubernetes"
 	Name string // of the file: "kubernetes.yaml"
@@ -43,17 +43,16 @@ type File struct {
 
 const mib = 1 << 20
 
-// leastHeadroom is what even a small container needs beside what was measured.
+// leastHeadroom is what even a small container needs above the measured memory.
 const leastHeadroom = 16 * mib
 
-// Pod is the memory of a container in whole MiB: request is what the program
-// occupies, limit leaves headroom above that. Both are 0 if nothing is known of
-// the program's memory.
+// Pod returns the memory of a container in whole MiB: request is what the program occupies, limit
+// adds headroom. Both are 0 if nothing is known about the program's memory.
 //
-// With a GOMEMLIMIT the headroom is a tenth of the limit: the runtime's limit is
-// soft, and counts neither the program's text nor memory from C or mmap. Without
-// one the heap follows what is live, so the headroom is a quarter. It is never
-// below 16 MiB. A container that the setting was measured in keeps its size.
+// With a GOMEMLIMIT the limit leaves a tenth as headroom: the runtime's limit is soft, and counts
+// neither the program's text nor memory from C or mmap. Without a GOMEMLIMIT the heap follows
+// live data, so it leaves a quarter. The headroom is at least 16 MiB. A container that the
+// setting was measured in keeps its size.
 func (s Setting) Pod() (request, limit int64) {
 	if s.PodBytes > 0 {
 		n := (s.PodBytes + mib - 1) / mib * mib
@@ -71,8 +70,7 @@ func (s Setting) Pod() (request, limit int64) {
 	return up(used), up(used + max(used/parts, leastHeadroom))
 }
 
-// Headroom says in a sentence where the memory of the container comes from; ""
-// if nothing is known of it.
+// Headroom explains the memory of the container in a sentence; "" if nothing is known about it.
 func (s Setting) Headroom() string {
 	request, limit := s.Pod()
 	switch {
@@ -92,7 +90,7 @@ func (s Setting) Headroom() string {
 	return fmt.Sprintf("memory: %d MiB (%s) and %d MiB of headroom: %s", request/mib, what, (limit-request)/mib, why)
 }
 
-// A pair is one variable of the environment.
+// A pair is an environment variable.
 type pair struct{ Name, Value string }
 
 func (s Setting) env() []pair {
@@ -109,8 +107,8 @@ func (s Setting) env() []pair {
 	return out
 }
 
-// Files returns the setting in every form. It refuses a collector that is off
-// without a memory limit: nothing would bound the heap.
+// Files returns the setting in every form. It refuses to turn the collector off without a memory
+// limit: nothing would bound the heap.
 func Files(s Setting) ([]File, error) {
 	switch {
 	case s.Percent == 0 || s.Percent < -1 || s.LimitBytes < 0 || s.PeakBytes < 0 || s.PodBytes < 0 || s.CPUs < 0 ||

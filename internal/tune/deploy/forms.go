@@ -12,27 +12,27 @@ var embedded embed.FS
 
 var templates = template.Must(template.ParseFS(embedded, "forms/*.tmpl"))
 
-// forms are the files to write; each has a template of its name.
+// forms are the files to write; each has a template named after it.
 var forms = []struct{ form, name string }{
 	{"shell", "run.sh"}, {"systemd", "systemd.conf"}, {"Dockerfile", "Dockerfile"}, {"Compose", "compose.yaml"},
 	{"Kubernetes", "kubernetes.yaml"}, {"Helm", "helm-values.yaml"}, {"Nomad", "nomad.hcl"},
 }
 
-// A page is what templates show of a Setting, beside its own fields and methods.
+// A page is the data of the templates.
 type page struct {
 	Setting
 	Vars           []pair
-	Request, Limit int64 // memory of the container in MiB; 0 for no word about it
+	Request, Limit int64 // memory of the container in MiB; 0 to leave it out
 }
 
-// CPUText is the number of CPUs with as many decimals as it has.
+// CPUText formats the number of CPUs with as many decimals as it needs.
 func (p page) CPUText() string { return strconv.FormatFloat(p.CPUs, 'f', -1, 64) }
 
-// WholeCPUs reports whether it has none.
+// WholeCPUs reports whether CPUs is a whole number above 0.
 func (p page) WholeCPUs() bool { return p.CPUs > 0 && p.CPUs == math.Trunc(p.CPUs) }
 
-// MilliCPU are thousandths of a CPU, rounded up.
+// MilliCPU returns thousandths of a CPU, rounded up.
 func (p page) MilliCPU() int { return int(math.Ceil(1000 * p.CPUs)) }
 
-// CPUPercent is at least 1.
+// CPUPercent returns percent of a CPU, at least 1.
 func (p page) CPUPercent() int { return int(math.RoundToEven(max(1, 100*p.CPUs))) }
