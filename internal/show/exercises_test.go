@@ -13,8 +13,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// TestExercisesAreExplained: a run of an exercise shows its code and texts, one
-// of another workload does not.
+// TestExercisesAreExplained: a run of an exercise shows its code and texts, a run of
+// another workload does not.
 func TestExercisesAreExplained(t *testing.T) {
 	for _, workload := range []string{"exercises", "other"} {
 		g := groupOf(workload, "plain", cell.DefaultGC, 900)

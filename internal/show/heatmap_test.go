@@ -28,7 +28,7 @@ func TestHeatMap(t *testing.T) {
 	}
 }
 
-// Columns are sorted by GOGC, whatever the order of the plan; off is last.
+// Columns are sorted by GOGC in any plan order; off is last.
 func TestHeatColumns(t *testing.T) {
 	section := text.Sections(scalingStudy(t, []string{"1", "2"}, []string{"default", "off", "400"}))[0]
 	p := plot.HeatMap(section, "x")
@@ -44,7 +44,7 @@ func TestHeatColumns(t *testing.T) {
 	if !slices.Equal(columns, []string{"default", "400", "disabled"}) {
 		t.Errorf("columns %q", columns)
 	}
-	// Of the settings as planned, 400 comes third: two goroutines have three times the work.
+	// Among the settings as planned, 400 comes third: two goroutines do three times the work.
 	if row := p.Table.Rows[4]; row[2].Text != "400" || row[3].Text != "2" || !strings.HasPrefix(row[8].Text, "100") {
 		t.Errorf("the best: %+v", row)
 	}

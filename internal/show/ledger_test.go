@@ -155,8 +155,7 @@ func TestLedgerPages(t *testing.T) {
 	}
 }
 
-// TestLedgerElsewhere holds that published verdicts stand where nothing was
-// measured.
+// TestLedgerElsewhere holds that published verdicts are shown if nothing was measured here.
 func TestLedgerElsewhere(t *testing.T) {
 	l := fixtureLedger()
 	l.Created = time.Time{}

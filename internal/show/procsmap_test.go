@@ -31,9 +31,8 @@ func TestProcsMapOfPage(t *testing.T) {
 	}
 }
 
-// tunedProgram is what tune measured of a made-up program: two settings with
-// its own GOMAXPROCS and one with 1; and what a model predicts for four
-// settings with each.
+// tunedProgram is what tune measured of a made-up program: two settings with the program's
+// own GOMAXPROCS and one with 1; and a model's predictions for four settings with each.
 func tunedProgram() (*stat.Analysis, *plot.ProcsMap) {
 	a := &stat.Analysis{}
 	add := func(gc cell.GC, procs int, wall float64) {
@@ -94,8 +93,7 @@ func TestProcsMapOfOneRow(t *testing.T) {
 	}
 }
 
-// TestProcsMapOfTheLab is the map of a run with both factors, all of it
-// measured.
+// TestProcsMapOfTheLab is the map of a run with both factors, all measured.
 func TestProcsMapOfTheLab(t *testing.T) {
 	a, _ := tunedProgram()
 	p := plot.Procs(text.Sections(a)[0], "exec", nil)

@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestOdd writes analyses of runs that ended in trouble.
+// TestOdd writes analyses of troubled runs.
 func TestOdd(t *testing.T) {
 	const nan, inf = "nan", "inf"
 	values := map[string]float64{nan: math.NaN(), inf: math.Inf(1), "-inf": math.Inf(-1), "zero": 0, "tiny": 5e-324, "huge": 1.7e308, "negative": -1}
@@ -181,8 +181,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// TestMissingCellsAreSaidOnce holds that the doubt about an incomplete run stands
-// in a report once.
+// TestMissingCellsAreSaidOnce holds that a report mentions an incomplete run once.
 func TestMissingCellsAreSaidOnce(t *testing.T) {
 	plan := []cell.Cell{{Config: cell.Config{Workload: "alloc"}}, {Config: cell.Config{Workload: "alloc"}, Index: 1, Block: 1}}
 	rec := &cell.Record{Cell: plan[0]}

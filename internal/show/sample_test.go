@@ -30,8 +30,8 @@ var (
 	finish  = flag.Int64("finish", 0, "store the other records of `RUN`, which -records began, instead of a new run")
 )
 
-// TestMain makes the tests' binary write the report of a made-up run, for the tests of
-// browsers and for work on the report itself, or append the run to a store:
+// TestMain makes the test binary write the report of a made-up run, for the browser tests
+// and for work on the report itself, or append the run to a store:
 //
 //	go test -c -o sample ./internal/show
 //	./sample [-kind study|brief|hostile|empty|failed|fleet|tune] OUT.html

@@ -61,8 +61,8 @@ func (s *sampleRun) addCell(c cell.Cell, m model) {
 
 var modes = []cell.GC{cell.DefaultGC, cell.TunedGC, cell.DisabledGC}
 
-// collection is how a GC setting changes the models: cycles per second, factors
-// for heap and time per operation, and the share of CPU time.
+// collection is the effect of a GC setting on the models: cycles per second, factors for
+// heap and time per operation, and the share of CPU time.
 var collection = map[string]struct{ cycles, heap, time, share float64 }{
 	"default": {90, 1, 1, 0.21}, "tuned": {22, 2.9, 0.88, 0.06}, "disabled": {0, 34, 1.04, 0},
 }

@@ -51,7 +51,7 @@ func NewCell(m cell.Run, rec *cell.Record, v View) (*Page, error) {
 	return p, nil
 }
 
-// originFacts say where a fleet measured the cell.
+// originFacts says where a fleet measured the cell.
 func originFacts(rec *cell.Record) []Fact {
 	if rec.Origin == nil {
 		return nil
@@ -90,7 +90,7 @@ func cellFacts(rec *cell.Record) []Fact {
 	})
 }
 
-// samplesTable has every single figure of a record.
+// samplesTable has every figure of a record.
 func samplesTable(rec *cell.Record) *plot.Table {
 	t := &plot.Table{Label: "Table of raw samples", Left: 2, Head: []string{"Metric", "meaning", "value", "all digits"}}
 	for _, metric := range slices.Sorted(maps.Keys(rec.Metrics)) {

@@ -17,8 +17,8 @@ var collectionHead = []string{"collection", "kind", "began at", "GC CPU so far",
 	"heap before", "at mark termination", "live", "goal", "stacks", "globals", "assist CPU", "dedicated CPU", "idle CPU",
 	"CPU of pauses", "Ps"}
 
-// collectionsOf lists a record's collections that began within part of its
-// time; nil if the record has none.
+// collectionsOf lists the record's collections that began within part of its time; nil if
+// the record has no collections.
 func collectionsOf(s *text.Section, rec *cell.Record, part plot.Stretch) *detail {
 	if len(rec.Cycles) == 0 {
 		return nil
@@ -50,8 +50,7 @@ func collectionsOf(s *text.Section, rec *cell.Record, part plot.Stretch) *detail
 	return h
 }
 
-// collectionCells is the row of the i-th listed collection. Fields that old
-// records lack are shown as absent.
+// collectionCells is the row of the i-th collection. Fields that old records lack are shown as absent.
 func collectionCells(s *text.Section, c cell.Cycle, i int, processes bool) []string {
 	kind := "automatic"
 	if c.Forced {

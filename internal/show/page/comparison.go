@@ -9,8 +9,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// NewComparison returns the page that compares run b with run a. onlyA and
-// onlyB are the keys of configurations that only one of the runs has.
+// NewComparison returns the page that compares run b with run a. onlyA and onlyB are the
+// keys of configurations that the other run lacks.
 func NewComparison(a, b cell.Run, comparisons []stat.Comparison, onlyA, onlyB []string, v View) *Page {
 	p := &Page{Sheet: Sheet{Name: fmt.Sprintf("Run %d against run %d", b.ID, a.ID)},
 		Verdicts: text.VerdictCounts(comparisons)}

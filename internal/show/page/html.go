@@ -22,18 +22,18 @@ var assets embed.FS
 var styleSheet string
 
 // Templates returns the templates that draw a [Page]: facts and contents; run, cell and
-// comparison for [New], [NewCell] and [NewComparison]; ledger for a [Ledger]; and what
-// they are made of. The caller may add to them.
+// comparison for [New], [NewCell] and [NewComparison]; ledger for a [Ledger]; and the
+// templates that they use. The caller may add to them.
 func Templates() *template.Template {
 	return template.Must(template.ParseFS(assets, "assets/*.tmpl"))
 }
 
-// StyleSheet is the style of the pages, for packages whose pages look the same.
+// StyleSheet is the style of the pages, for packages whose pages must look the same.
 func StyleSheet() template.CSS { return template.CSS(styleSheet) }
 
-// A Sheet is what surrounds the main part of a page. Its fields are for the templates.
+// A Sheet is the frame around the main part of a page. Its fields are for the templates.
 type Sheet struct {
-	Name, Lead             string // the heading, and what stands below it
+	Name, Lead             string // the heading, and the text below it
 	Facts                  []Fact
 	Noise, Repeat, Version string
 	Contents               []Content
@@ -46,7 +46,7 @@ type Fact struct{ Name, Value string }
 // A Content is a link to a part of the page.
 type Content struct{ ID, Name string }
 
-// List adds a part to the contents if it is there.
+// List adds a part to the contents if the page has it.
 func (s *Sheet) List(there bool, id, name string) {
 	if there {
 		s.Contents = append(s.Contents, Content{id, name})
@@ -54,7 +54,7 @@ func (s *Sheet) List(there bool, id, name string) {
 }
 
 // WriteFile writes the page as one self-contained file. A policy in the file forbids
-// scripts and all requests. The main part is drawn by the named template.
+// scripts and all requests. The named template draws the main part.
 func (s *Sheet) WriteFile(w io.Writer, t *template.Template, main string, data any) error {
 	var part strings.Builder
 	if err := t.ExecuteTemplate(&part, main, data); err != nil {
@@ -86,7 +86,7 @@ type section struct {
 	Failures                     []string
 }
 
-// A detail is a table that a click opens.
+// A detail is a table that unfolds on click.
 type detail struct {
 	Title, Note string
 	Table       *plot.Table
@@ -100,7 +100,7 @@ func (h *section) add(title, note string, t *plot.Table) {
 	}
 }
 
-// addComparisons adds all comparisons, and those by machine if several measured.
+// addComparisons adds all comparisons and, if several machines measured, those by machine.
 func (h *section) addComparisons(title string, s *text.Section) {
 	h.add(title, "", comparisonsTable(s))
 	h.add("By machine: the results of each, and whether they agree", "Welch's test of the mean logarithms of the ratios "+

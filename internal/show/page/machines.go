@@ -26,13 +26,13 @@ func machinesTable(all []*stat.Machine) *plot.Table {
 	return t
 }
 
-// tableRows is the maximum of rows in the table by machine. A large fleet could
-// make hundreds of thousands.
+// tableRows is the maximum number of rows in the table by machine. A large fleet could
+// produce hundreds of thousands.
 const tableRows = 1500
 
-// shownByMachine chooses the comparisons for the table by machine: all of them
-// or, if that is too many, those with a verdict or with disagreeing machines,
-// as far as there is room. left is how many it leaves out.
+// shownByMachine chooses the comparisons for the table by machine: all of them or, if those
+// are too many, as many as fit of those with a verdict or with disagreeing machines. left
+// is the number left out.
 func shownByMachine(s *text.Section) (shown []stat.Comparison, left int) {
 	rows := 0
 	var all []stat.Comparison
@@ -54,7 +54,7 @@ func shownByMachine(s *text.Section) (shown []stat.Comparison, left int) {
 	return shown, len(all) - len(shown)
 }
 
-// byMachineTable has the comparisons on every machine, if several measured.
+// byMachineTable shows the comparisons on every machine, if several measured.
 func byMachineTable(s *text.Section) *plot.Table {
 	t := &plot.Table{Label: "By machine, " + s.Name, Left: 4,
 		Head: []string{"Configuration", "Metric", "Machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "p",

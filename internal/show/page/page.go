@@ -34,7 +34,7 @@ type Page struct {
 	Failures []string
 	Plots    []plot.Plot
 	Samples  *plot.Table
-	// Collections are those of a cell that ran a program.
+	// Collections is the table of collections of a cell that ran a program.
 	Collections *detail
 	Output      string
 
@@ -43,7 +43,7 @@ type Page struct {
 	OnlyIn   []Fact
 }
 
-// drawn returns those of the plots that show something, as of a section.
+// drawn returns the plots that are not nil, marked as belonging to the section.
 func drawn(section string, plots ...*plot.Plot) (out []plot.Plot) {
 	for _, p := range plots {
 		if p != nil {
@@ -54,22 +54,19 @@ func drawn(section string, plots ...*plot.Plot) (out []plot.Plot) {
 	return out
 }
 
-// A View says how a reader wants to see a page. The zero View is that of the
-// self-contained file.
+// A View is how a reader wants to see a page. The zero View is that of the self-contained file.
 type View struct {
 	// Exact shows figures in tables with all digits in their base unit.
 	Exact bool
-	// From and To are the visible part of a cell's timeline; a To of 0 means its
-	// end.
+	// From and To are the visible part of a cell's timeline; a To of 0 means its end.
 	From, To time.Duration
 }
 
-// A Run is what the page of a run shows.
+// A Run is the content of the page of a run.
 type Run struct {
 	Meta cell.Run
-	// Search, Files and Pods are what a tuned run answers beside the findings: CPU
-	// time against memory, the files that put the answer into force, and a table of
-	// the pods that were tried, nil if none was.
+	// Search, Files and Pods are the answer of a tuned run besides the findings: CPU time against
+	// memory, the files that deploy the answer, and a table of the tried pods, nil if there are none.
 	Search plot.Search
 	Files  []File
 	Pods   *plot.Table
@@ -88,7 +85,7 @@ type answer struct {
 	Pods  *plot.Table
 }
 
-// answerOf is nil for a run that answers nothing.
+// answerOf returns the answer of a run, nil if it has none.
 func answerOf(r Run, sections []*text.Section) *answer {
 	out := &answer{Files: r.Files, Pods: r.Pods}
 	if len(sections) > 0 {
@@ -110,7 +107,7 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 		Findings: text.CleanAll(a.Findings),
 	}
 	if p.Machines = machinesTable(text.Several(a)); p.Machines != nil {
-		p.Fingerprint, p.MachineNotes = nil, nil // of the machine that submitted the cells
+		p.Fingerprint, p.MachineNotes = nil, nil // they describe the machine that submitted the cells
 		for _, machine := range a.Machines {
 			for _, note := range machine.Fingerprint.Warnings {
 				p.MachineNotes = append(p.MachineNotes, text.Clean(machine.Name+": "+note))

@@ -9,7 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// phasesTable has what the collector did during the slowest operations, if there is a trace.
+// phasesTable shows what the collector did during the slowest operations; empty without a trace.
 func phasesTable(s *text.Section) *plot.Table {
 	t := &plot.Table{Label: "What the collector did during the slowest operations, " + s.Name, Left: 2,
 		Head: append([]string{"Configuration"}, text.PhaseHead...)}
@@ -85,7 +85,7 @@ func verdictClass(v stat.Verdict) string {
 	return "undecided"
 }
 
-// figuresTable has every metric of every row.
+// figuresTable shows every metric of every row.
 func figuresTable(s *text.Section) *plot.Table {
 	t := &plot.Table{Label: "All figures, " + s.Name, Left: 1, Head: []string{"Configuration"}}
 	var metrics []string
@@ -108,8 +108,7 @@ func figuresTable(s *text.Section) *plot.Table {
 	return t
 }
 
-// comparisonsTable has every comparison with the baseline, and the reason for
-// its verdict.
+// comparisonsTable shows every comparison with the baseline, and the reason for its verdict.
 func comparisonsTable(s *text.Section) *plot.Table {
 	t := &plot.Table{Label: "Comparisons, " + s.Name, Left: 3,
 		Head: []string{"Configuration", "Metric", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs",
@@ -122,13 +121,13 @@ func comparisonsTable(s *text.Section) *plot.Table {
 	return t
 }
 
-// comparisonCells are a verdict and the figures behind it.
+// comparisonCells returns a verdict and the figures behind it.
 func comparisonCells(s *text.Section, c stat.Comparison) []string {
 	return []string{string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
 		text.Interval(c.Lo, c.Hi), text.PValue(c.P), strconv.Itoa(c.Pairs)}
 }
 
-// addVerdict adds a row with a verdict in the last column of words, and its reason at the end.
+// addVerdict adds a row with a verdict in the last text column and its reason at the end.
 func addVerdict(t *plot.Table, v stat.Verdict, cells ...string) {
 	last := len(cells) - 1
 	cells[last] = text.Clean(cells[last])

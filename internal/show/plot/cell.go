@@ -9,7 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// Timeline is the heap over part of the record's time.
+// Timeline draws the heap over part of the record's time.
 func Timeline(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 	line := rec.Timeline
 	if len(line.AtNs) < 2 || len(line.HeapBytes) != len(line.AtNs) {
@@ -38,7 +38,7 @@ func Timeline(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 	return p
 }
 
-// Stops shows the length of each pause; nil if there are none.
+// Stops draws the length of each pause; nil if there are none.
 func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 	var pauses []cell.Pause
 	top := 0.0

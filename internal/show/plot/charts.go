@@ -12,14 +12,14 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// A facet is the part of a section's rows that one panel shows.
+// A facet is the rows of a section that share a panel.
 type facet struct {
 	title string
 	rows  []*text.Row
 }
 
-// facetsOf splits the rows by GC setting if there are too many, so that a panel
-// holds no more series than a reader can follow.
+// facetsOf splits the rows by GC setting if there are too many, so that a reader can follow
+// all series of a panel.
 func facetsOf(s *text.Section) []facet {
 	if !faceted(s) {
 		return chunks("", s.Rows)
@@ -97,8 +97,8 @@ func latencyPanels(s *text.Section) (titles []string, panels [][]curve) {
 	return titles, panels
 }
 
-// bothTimes reports whether the section has both response and service time, so
-// that lines must look different.
+// bothTimes reports whether the section has both response and service time, so that their
+// lines must differ in style.
 func bothTimes(s *text.Section) bool {
 	has := func(hist string) bool {
 		return slices.ContainsFunc(s.Rows,

@@ -11,14 +11,13 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Flame is a part of a whole and the parts that it has itself. Parts hold no
-// more than their whole.
+// A Flame is a part of a whole, with its own parts. The parts' values add up to at most that of the whole.
 type Flame struct {
 	Name   string
-	Value  float64 // of one unit throughout
-	Text   string  // the value as a person reads it
-	Link   string  // where a click leads, such as #site-1; "" for nowhere
-	Series int     // its colour, which parts take over; of the first level below the root
+	Value  float64 // in the same unit throughout
+	Text   string  // the value in readable form
+	Link   string  // the target of a click, such as #site-1; "" for none
+	Series int     // its colour, set on the first level below the root and inherited by all parts
 	Parts  []*Flame
 }
 
@@ -30,9 +29,8 @@ const (
 	flameRune  = 7.2 // the width of a letter, at most
 )
 
-// NewFlame draws a flame graph, the root on top. Parts with a link can be
-// reached by keyboard. It returns nil where there is nothing to draw; the table is
-// the caller's.
+// NewFlame draws a flame graph, the root on top. Parts with a link are reachable by
+// keyboard. It returns nil if there is nothing to draw; the caller fills in the table.
 func NewFlame(id, title, caption string, root *Flame) *Plot {
 	if root.Value <= 0 {
 		return nil
@@ -59,8 +57,8 @@ func boxes(id, title, caption string, height float64, draw func(*drawing)) *Plot
 	return p
 }
 
-// Sum gives f and its parts the values of what they hold, with their texts, and
-// puts the largest first. What has no parts keeps its value.
+// Sum sets the value of f and of its parts to the sum of their own parts, adds the texts,
+// and sorts the largest first. A part without parts keeps its value.
 func (f *Flame) Sum(format func(float64) string) {
 	if len(f.Parts) > 0 {
 		f.Value = 0
@@ -81,7 +79,7 @@ func (f *Flame) depth() int {
 	return deepest + 1
 }
 
-// box writes f alone, with as much of its name as fits.
+// box draws f without its parts, with as much of its name as fits.
 func (f *Flame) box(d *drawing, a area, series int) {
 	label := f.Name + ", " + f.Text
 	shown := ""
@@ -95,7 +93,8 @@ func (f *Flame) box(d *drawing, a area, series int) {
 	open, shut := "<g>", "</g>"
 	if f.Link != "" {
 		open, shut = `<a href="`+html.EscapeString(f.Link)+`">`, "</a>"
-		// A name must contain the text that is seen. Where that is shortened, the title is the name.
+		// An accessible name must contain the visible text. If that is shortened, the title
+		// serves as the name.
 		if strings.Contains(label, shown) {
 			open = `<a href="` + html.EscapeString(f.Link) + `" aria-label="` + html.EscapeString(label) + `">`
 		}
@@ -112,7 +111,7 @@ func (f *Flame) box(d *drawing, a area, series int) {
 	d.b.WriteString(shut)
 }
 
-// draw writes f from x on, and its parts below it.
+// draw draws f at x, with its parts below it.
 func (f *Flame) draw(d *drawing, x, width float64, row, series int) {
 	f.box(d, area{x, flameRow * float64(row), width - 1, flameRow - 1}, series)
 	for _, part := range f.Parts {

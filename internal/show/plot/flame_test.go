@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// A flame graph is well-formed, escapes its names, links its parts and leaves
-// out what is too narrow to see.
+// A flame graph is well-formed, escapes its names, links its parts and omits parts too narrow to see.
 func TestFlame(t *testing.T) {
 	root := &Flame{Name: "all", Parts: []*Flame{
 		{Name: "small", Series: 1, Parts: []*Flame{{Name: "tiny", Value: 0.001, Link: "#tiny"}, {Name: "a<b>", Value: 9, Link: "#a"}}},

@@ -12,17 +12,17 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Forecast is a model's prediction for one setting of the collector, or what its
-// runs measured. Each figure has the expected value and the ends of its interval.
+// A Forecast is a model's prediction for one setting of the collector, or a measurement of
+// it. Each figure has the expected value and the ends of its interval.
 type Forecast struct {
 	GC               cell.GC
 	Procs            int // GOMAXPROCS; 0 for the runtime's choice
 	Bytes, CPU, Wall [3]float64
-	Measured         bool // the figures are those of runs
-	Best             bool // no other needs both less memory and less CPU time
+	Measured         bool // the figures come from runs
+	Best             bool // no other setting needs both less memory and less CPU time
 }
 
-// from says where figures come from.
+// from names the source of figures.
 func from(measured bool) string {
 	if measured {
 		return "measured"
@@ -37,7 +37,7 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
-// A Named is a setting that the answer of a tuned run names, as it was measured.
+// A Named is a measured setting with a name in the answer of a tuned run.
 type Named struct {
 	Name       string // such as "today", or "fastest"
 	Setting    string // as environment variables, and whether it is proven
@@ -45,7 +45,7 @@ type Named struct {
 	Bytes, CPU float64
 }
 
-// A Search is what a tuned run knows of CPU time and memory beside its records.
+// A Search is what a tuned run knows about CPU time and memory besides its records.
 type Search struct {
 	Forecasts []Forecast // by GOGC, then by GOMEMLIMIT
 	Named     []Named    // today's setting first
@@ -57,9 +57,9 @@ type forecastLine struct {
 	forecasts []Forecast // in the order of the curve
 }
 
-// Tradeoff draws CPU time against memory: what the section measured, the settings
-// that the answer names, and the curves that a model predicts; nil if the search
-// knows neither of the last two.
+// Tradeoff draws CPU time against memory: the section's measurements, the settings that the
+// answer names, and the curves that a model predicts; nil if the search has neither named
+// settings nor predictions.
 func Tradeoff(s *text.Section, id string, search Search) *Plot {
 	if len(search.Forecasts)+len(search.Named) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func Tradeoff(s *text.Section, id string, search Search) *Plot {
 	return p
 }
 
-// mostLimited has the GOGC that most of the settings with a limit have.
+// mostLimited returns a setting with the most common GOGC among those with a limit.
 func mostLimited(forecasts []Forecast) (most cell.GC) {
 	count := map[int]int{}
 	for _, f := range forecasts {
@@ -107,8 +107,8 @@ func mostLimited(forecasts []Forecast) (most cell.GC) {
 	return most
 }
 
-// predict adds the predictions to a plot's table, legend and caption, and returns
-// their curves: by GOGC first.
+// predict adds the predictions to a plot's table, legend and caption, and returns their
+// curves, the one over GOGC first.
 func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 	percents, limits := forecastLine{class: "curve plain dashed"}, forecastLine{class: "curve s6 dashed"}
 	frontier := forecastLine{class: "curve plain"}
@@ -165,8 +165,7 @@ type tradeoffPoints struct {
 	named    []namedPoint
 }
 
-// beyond is up to how many times the most that was measured the vertical axis
-// reaches.
+// beyond is the factor by which the vertical axis may exceed the largest measured value.
 const beyond = 2
 
 func (p *tradeoffPoints) draw(id string) template.HTML {
@@ -219,7 +218,7 @@ func (p *tradeoffPoints) draw(id string) template.HTML {
 	return d.done()
 }
 
-// A name belongs beside a mark.
+// A name is a label for a mark.
 type name struct {
 	mark point
 	text string

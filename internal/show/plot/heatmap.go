@@ -20,8 +20,7 @@ const (
 	gomaxprocs = "gomaxprocs"
 )
 
-// A heat is a metric by a factor (rows) and GC setting (columns), with all
-// other factors equal.
+// A heat is a metric by a factor (rows) and GC setting (columns), with all other factors fixed.
 type heat struct {
 	title, axis string
 	MapFigure
@@ -184,8 +183,8 @@ func valueName(n int) string {
 	return strconv.Itoa(n)
 }
 
-// columnName names a GC setting in at most that many letters. It uses GOGC if
-// the name is too long.
+// columnName names a GC setting in at most letters letters. It shows GOGC alone if the full
+// name is too long.
 func columnName(gc cell.GC, letters int) string {
 	name := text.Clean(gc.String())
 	if utf8.RuneCountInString(name) > letters && gc.LimitBytes == 0 {

@@ -10,8 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// pauseBins hold the pauses of all rows in bins of equal width on a logarithmic
-// axis.
+// pauseBins holds the pauses of all rows in bins of equal width on a logarithmic axis.
 type pauseBins struct {
 	edges  []float64 // seconds; bin i is from edges[i] to edges[i+1]
 	counts map[*text.Row][]uint64

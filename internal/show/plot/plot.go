@@ -44,10 +44,10 @@ type Table struct {
 	Rows  [][]Cell
 }
 
-// A Cell is a place of a table. A click leads to Link, "" for nowhere.
+// A Cell is a cell of a table. Link is the target of a click, "" for none.
 type Cell struct{ Text, Class, Link string }
 
-// Class returns the class of a heading.
+// Class returns the CSS class of a column's heading.
 func (t *Table) Class(column int) string {
 	if column < t.Left {
 		return "text"

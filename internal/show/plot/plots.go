@@ -121,7 +121,7 @@ func heapLegend() []Legend {
 	return []Legend{lineKey("heap", "heap"), lineKey("goal", "heap goal"), lineKey("pause-key", "GC pause")}
 }
 
-// heapCells is a row in the table of a timeline: time, heap, goal, cycles.
+// heapCells returns a row of a timeline's table: time, heap, goal, cycles.
 func heapCells(s *text.Section, line cell.Timeline, k int) []string {
 	goal, cycles := text.Absent, text.Absent
 	if g := goalAt(line, k); g > 0 {

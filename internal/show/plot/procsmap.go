@@ -40,9 +40,9 @@ func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
 	return heatPlot(s, p, gomaxprocs, figures, m)
 }
 
-// heatPlot fills in a plot of maps, one of each figure and of all that differs beside the
-// factor and the GC setting. m has what else goes into the first of a figure, nil for
-// nothing: then it is shown only where both vary. It returns nil without a map.
+// heatPlot fills in a plot of maps: one per figure and combination of the other factors. m,
+// if not nil, adds its forecasts to the first map of each figure, which is then shown even
+// if a factor does not vary. It returns nil if no map is shown.
 func heatPlot(s *text.Section, p Plot, axis string, figures []MapFigure, m *ProcsMap) *Plot {
 	p.Wide, p.Pairs = true, true
 	p.Caption = "How close a cell is to the best of its map, in percent; a fuller cell is better."
@@ -102,7 +102,7 @@ func (p *Plot) addMap(s *text.Section, h *heat) {
 	}
 }
 
-// cellSwatch is the sample of a cell in a legend.
+// cellSwatch is a legend's sample of a cell.
 func cellSwatch(measured bool) template.HTML {
 	d := &drawing{}
 	d.b.WriteString(`<svg class="swatch" viewBox="0 0 34 14" aria-hidden="true">`)
@@ -113,7 +113,7 @@ func cellSwatch(measured bool) template.HTML {
 	return d.done()
 }
 
-// of is the prediction for a metric.
+// of returns the prediction for a metric.
 func (f Forecast) of(metric string) (three [3]float64, ok bool) {
 	i := slices.Index([]string{cell.WallTime, cell.TotalCPU, cell.RSSPeak}, metric)
 	if i < 0 {

@@ -9,8 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// TestHeatRises: where more is better, half of the best is half; rows without GOMAXPROCS are
-// last.
+// TestHeatRises: if more is better, half of the best has share 0.5; rows without GOMAXPROCS come last.
 func TestHeatRises(t *testing.T) {
 	h := &heat{axis: gomaxprocs, MapFigure: MapFigure{cell.RSSPeak, true}, cells: map[int]map[string]heatCell{}}
 	for _, procs := range []int{0, 1} {

@@ -23,7 +23,7 @@ type ratioRow struct {
 	c    stat.Comparison
 }
 
-// verdictLegend explains the verdicts, that of machines only where it occurs.
+// verdictLegend explains the verdicts; disagreement of machines only if it occurs.
 func verdictLegend(shown []ratioRow) (legend []Legend) {
 	for _, verdict := range stat.Verdicts {
 		if verdict == stat.Disagreement &&
@@ -35,8 +35,7 @@ func verdictLegend(shown []ratioRow) (legend []Legend) {
 	return legend
 }
 
-// widen returns the bounds of a chart with room for c, though not for all of a
-// very wide interval.
+// widen widens the bounds of a chart to include c, but only part of a very wide interval.
 func widen(lo, hi float64, c stat.Comparison) (float64, float64) {
 	lo, hi = min(lo, c.Ratio), max(hi, c.Ratio)
 	if c.Lo > 0 && !math.IsInf(c.Hi, 0) {
@@ -58,8 +57,8 @@ func Ratios(s *text.Section, id string) *Plot {
 		Table:   Table{Label: "Ratios of B to A, " + s.Name, Head: []string{"Metric", "Verdict", "A", "B"}}}, shown)
 }
 
-// ratioPlot fills in a plot of the comparisons whose ratio is finite; nil if there is none.
-// Its table has a label and the first columns' names.
+// ratioPlot fills in a plot of the comparisons with a finite ratio; nil if there are none.
+// p.Table has its label and the first column names.
 func ratioPlot(s *text.Section, p Plot, all []ratioRow) *Plot {
 	shown := slices.DeleteFunc(all, func(r ratioRow) bool { return !(r.c.Ratio > 0) || math.IsInf(r.c.Ratio, 0) })
 	if len(shown) == 0 {
@@ -103,11 +102,11 @@ func ratioChart(id, title string, shown []ratioRow) template.HTML {
 	return d.done()
 }
 
-// machineRows is the maximum of rows in the plot by machine.
+// machineRows is the maximum number of rows in the plot by machine.
 const machineRows = 40
 
-// ByMachine shows each machine's ratios below those of all, in the primary
-// metric or the first available one; nil if only one machine measured.
+// ByMachine draws each machine's ratios below the combined one, in the primary metric or
+// the first available one; nil if only one machine measured.
 func ByMachine(s *text.Section, id string) *Plot {
 	primary, metric := s.Primary(), ""
 	for _, c := range s.Comparisons {

@@ -61,7 +61,7 @@ func (s scale) at(v float64) float64 {
 	return s.from + share*(s.to-s.from)
 }
 
-// ticks returns about n round values on the scale, at most.
+// ticks returns round values on the scale, about n of them or fewer.
 func (s scale) ticks(n int) []float64 {
 	var out []float64
 	if !s.log {

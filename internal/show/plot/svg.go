@@ -111,13 +111,13 @@ func (d *drawing) mark(look int, at point) {
 		marks[look%looks])
 }
 
-// A frame is the rectangle for data, with an axis on the left and below.
+// A frame is the data area of a drawing, with an axis on the left and below.
 type frame struct {
 	left, top, right, bottom float64
 }
 
-// horizontal draws the lower axis: a faint line and a label for each tick. A nil label
-// gives the value in the unit of the scale.
+// horizontal draws the lower axis: a faint line and a label for each tick. If label is nil,
+// labels show the value in the unit of the scale.
 func (d *drawing) horizontal(f frame, s scale, ticks []float64, label func(float64) string) {
 	if label == nil {
 		label = func(v float64) string { return tickText(s.metric, v) }
@@ -139,15 +139,15 @@ func (d *drawing) vertical(f frame, s scale, ticks []float64) {
 	}
 }
 
-// seriesKey is the entry of a series in a legend: a line with a marker.
+// seriesKey returns the legend entry of a series: a line with a marker.
 func seriesKey(look int, name string) Legend {
 	return Legend{swatch(look, fmt.Sprintf("curve s%d", look%looks), true), name}
 }
 
-// lineKey is the entry of a line without markers.
+// lineKey returns the legend entry of a line without markers.
 func lineKey(class, name string) Legend { return Legend{swatch(0, class, false), name} }
 
-// swatch is the sample of a series in a legend: its line and its marker.
+// swatch is a legend's sample of a series: its line and its marker.
 func swatch(look int, class string, marked bool) template.HTML {
 	d := &drawing{}
 	d.b.WriteString(`<svg class="swatch" viewBox="0 0 34 14" aria-hidden="true">`)

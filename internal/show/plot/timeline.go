@@ -13,7 +13,7 @@ import (
 // A Stretch is a part of a record's timeline, in nanoseconds.
 type Stretch struct{ From, To float64 }
 
-// Whole is all of a record's timeline.
+// Whole returns all of a record's timeline.
 func Whole(rec *cell.Record) Stretch {
 	all := Stretch{0, 1}
 	for _, at := range rec.Timeline.AtNs {
@@ -27,8 +27,8 @@ func Whole(rec *cell.Record) Stretch {
 	return all
 }
 
-// Within returns the part of s between two moments, or all of s if that is
-// empty. A To of 0 is the end of s.
+// Within returns the part of s from one moment to another, or all of s if the part is
+// shorter than 1 µs. A to of 0 is the end of s.
 func (s Stretch) Within(from, to time.Duration) Stretch {
 	part := Stretch{max(s.From, float64(from)), s.To}
 	if to > 0 {
@@ -95,7 +95,7 @@ func goalAt(line cell.Timeline, i int) float64 {
 	return 0
 }
 
-// heapText says what the collector did in a record.
+// heapText summarizes what the collector did in a record.
 func heapText(rec *cell.Record) string {
 	longest := int64(0)
 	for _, p := range rec.Pauses {

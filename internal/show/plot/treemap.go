@@ -9,12 +9,11 @@ import (
 const (
 	treemapHeight = 420.0
 	treemapLeast  = 4.0  // areas with a shorter side are left out
-	treemapInside = 48.0 // those with a shorter side show none of their parts
+	treemapInside = 48.0 // areas with a shorter side do not show their parts
 )
 
-// NewTreemap draws a whole as an area, its parts as areas within, and theirs in
-// turn, where there is room. It returns nil where there is nothing to draw; the
-// table is the caller's.
+// NewTreemap draws the root as an area, its parts as areas within it, and so on, if there
+// is room. It returns nil if there is nothing to draw; the caller fills in the table.
 func NewTreemap(id, title, caption string, root *Flame) *Plot {
 	if root.Value <= 0 {
 		return nil
@@ -24,10 +23,10 @@ func NewTreemap(id, title, caption string, root *Flame) *Plot {
 	})
 }
 
-// An area is a rectangle, by its upper left corner and its size.
+// An area is a rectangle, given by its upper left corner and its size.
 type area struct{ x, y, width, height float64 }
 
-// fill writes f's area, and its parts below its name.
+// fill draws f's area, with its parts below its name.
 func (f *Flame) fill(d *drawing, a area, series int) {
 	f.box(d, area{a.x, a.y, a.width - 1, a.height - 1}, series)
 	inside := area{a.x + 2, a.y + flameRow, a.width - 5, a.height - flameRow - 3}
@@ -39,7 +38,7 @@ func (f *Flame) fill(d *drawing, a area, series int) {
 		rest -= part.Value
 	}
 	if rest > 0 {
-		parts = append(parts, &Flame{Value: rest}) // what no part has stays blank
+		parts = append(parts, &Flame{Value: rest}) // the rest stays blank
 	}
 	parts = slices.DeleteFunc(parts, func(p *Flame) bool { return p.Value <= 0 })
 	slices.SortStableFunc(parts, func(a, b *Flame) int { return cmp.Compare(b.Value, a.Value) })
@@ -58,7 +57,7 @@ func (f *Flame) fill(d *drawing, a area, series int) {
 	}
 }
 
-// squarify divides an area by values, largest first, so that the parts are close
+// squarify divides an area in proportion to values, sorted largest first, into parts close
 // to squares. Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000.
 func squarify(values []float64, a area) []area {
 	sum := 0.0

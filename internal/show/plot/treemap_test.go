@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSquarify divides areas: each part has its share, lies within, and overlaps no other.
+// TestSquarify divides areas: each part has its share, lies inside and overlaps no other.
 func TestSquarify(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -39,7 +39,7 @@ func TestSquarify(t *testing.T) {
 	}
 }
 
-// TestTreemap draws parts within parts, and nothing for what no part has.
+// TestTreemap draws parts inside parts, and leaves the rest blank.
 func TestTreemap(t *testing.T) {
 	root := &Flame{Name: "all", Value: 100, Text: "100 %", Parts: []*Flame{
 		{Name: "half", Value: 50, Text: "50 %", Series: 1, Parts: []*Flame{{Name: "in<it>", Value: 40, Text: "40 %"}}},

@@ -14,9 +14,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// Schema is the version of the documents that JSON and ComparisonsJSON write.
-// New fields do not change it; it rises when a field changes its meaning or is
-// removed.
+// Schema is the version of the documents that JSON and ComparisonsJSON write. Adding fields
+// does not change it; it rises when a field is removed or changes its meaning.
 const Schema = 1
 
 // A Document is what JSON writes. The unit of a value is the part of its
@@ -45,7 +44,7 @@ type DocumentRun struct {
 	Failed   int          `json:"failed"`
 	Missing  int          `json:"missing"`
 	Machine  cell.Machine `json:"machine"`
-	// Machines are those that measured, if there are several.
+	// Machines are the machines that measured, if several did.
 	Machines []*stat.Machine `json:"machines,omitempty"`
 }
 
@@ -58,8 +57,7 @@ type DocumentGroup struct {
 	Metrics  map[string]DocumentMetric  `json:"metrics"`
 	Latency  map[string]DocumentLatency `json:"latency"` // by histogram: response, service
 	Buckets  map[string]DocumentBuckets `json:"buckets"` // the runtime's histograms: pause, sched
-	// Phases say what the collector did during the slowest operations; absent
-	// without a trace.
+	// Phases is what the collector did during the slowest operations; absent without a trace.
 	Phases *cell.Phases `json:"phases,omitempty"`
 }
 
@@ -116,8 +114,7 @@ type DocumentComparison struct {
 	Verdict  stat.Verdict `json:"verdict"`
 	Reason   string       `json:"reason"`
 	Warnings []string     `json:"warnings"`
-	// Machines are the results by machine if there are several. Heterogeneity says
-	// whether they agree.
+	// Machines are the results by machine, if several measured; Heterogeneity says whether they agree.
 	Machines      []DocumentMachineComparison `json:"machines,omitempty"`
 	Heterogeneity *DocumentHeterogeneity      `json:"heterogeneity,omitempty"`
 }

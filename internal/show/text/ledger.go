@@ -20,13 +20,13 @@ type Ledger struct {
 	Title   string
 	Version string // of the program that measured
 	Machine cell.Machine
-	// Created is when the latest run began; zero if nothing was measured here.
-	// Then the published figures are shown in place of those of this machine.
+	// Created is when the latest run began; zero if nothing was measured here. Then the
+	// published figures are shown instead of this machine's.
 	Created   time.Time
 	Verdicts  []string // all verdicts, in the order of counting
 	Documents []LedgerDocument
 	Runs      []string // each published run on a line
-	Forecast  string   // how well the published runs foretell one another, "" if none
+	Forecast  string   // how well the published runs predict one another, "" if unknown
 }
 
 // A LedgerDocument is a document with the claims to show.
@@ -46,8 +46,8 @@ type LedgerClaim struct {
 	Refutes  string `json:"refutes"`
 	LedgerFigure
 	Why string `json:"why"` // why it differs; "" if it does not
-	// Published is what the published runs say together; Beside says how this
-	// machine's result compares, "" if there is none.
+	// Published is the pooled result of the published runs; Beside says how this machine's
+	// result compares, "" if there is none.
 	Published LedgerPublished `json:"published"`
 	Beside    string          `json:"beside,omitempty"`
 	Run       int64           `json:"run"` // in the store; 0 if there is none
@@ -56,11 +56,11 @@ type LedgerClaim struct {
 	Samples []LedgerSample `json:"samples"`
 }
 
-// A LedgerFigure is a verdict and the figure that decided. Unit is "x" for a
-// ratio; Metric is set if it is the value of one. N is 0 if nothing was measured.
+// A LedgerFigure is a verdict and the figure that decided. Unit is "x" for a ratio;
+// otherwise Metric may be set. N is 0 if nothing was measured.
 type LedgerFigure struct {
 	Verdict string `json:"verdict"`
-	// Tentative: the interval reaches into the verdict next to it.
+	// Tentative: the interval reaches into the adjacent verdict.
 	Tentative bool   `json:"tentative,omitempty"`
 	Reason    string `json:"reason"` // what decided, in one sentence
 	Estimate  number `json:"estimate"`
@@ -72,8 +72,8 @@ type LedgerFigure struct {
 	Metric    string `json:"metric,omitempty"`
 }
 
-// A LedgerPublished is the verdict of the published runs, pooled, and that of
-// each: "holds 1, 2; weaker 3".
+// A LedgerPublished is the pooled verdict of the published runs, and those of the single
+// runs: "holds 1, 2; weaker 3".
 type LedgerPublished struct {
 	LedgerFigure
 	ByRun string `json:"by_run"`
@@ -104,7 +104,7 @@ func NewLedgerSample(metric, where string, values []float64) LedgerSample {
 	return LedgerSample{metric, where, numbers(values)}
 }
 
-// Measured is the deciding figure with its interval.
+// Measured returns the deciding figure with its interval.
 func (c *LedgerFigure) Measured() string {
 	if c.N == 0 {
 		return Absent
@@ -125,7 +125,7 @@ func (c *LedgerFigure) Measured() string {
 	return fmt.Sprintf("%s%s [%s, %s]", show(c.Estimate), unit, show(c.Lo), show(c.Hi))
 }
 
-// Line is the sample on one line.
+// Line returns the sample as one line.
 func (s LedgerSample) Line() (name, values string) {
 	parts := make([]string, len(s.Values))
 	for i, v := range s.Values {
@@ -169,7 +169,7 @@ func (l *Ledger) Counts() string {
 // nothing was measured here.
 func (l *Ledger) Elsewhere() bool { return l.Created.IsZero() && len(l.Runs) > 0 }
 
-// Figure is the verdict to show: that of this machine, or the published one.
+// Figure returns the verdict to show: this machine's, or the published one.
 func (l *Ledger) Figure(c *LedgerClaim) *LedgerFigure {
 	if l.Elsewhere() {
 		return &c.Published.LedgerFigure
@@ -225,8 +225,8 @@ func LedgerLines(w io.Writer, l *Ledger, s Style) error {
 	return p.flush(w)
 }
 
-// Agreement says how this machine's results compare with the published ones, ""
-// if there are none to compare.
+// Agreement says how this machine's results compare with the published ones, "" if there is
+// nothing to compare.
 func (l *Ledger) Agreement() string {
 	n := map[string]int{}
 	total := 0
@@ -267,7 +267,7 @@ func LedgerStory(w io.Writer, l *Ledger, s Style) error {
 	return p.flush(w)
 }
 
-// Rows tells the story of a claim: name and text of each part.
+// Rows returns the story of a claim: name and text of each part.
 func (c *LedgerClaim) Rows(d LedgerDocument) [][2]string {
 	run := ""
 	if c.Run > 0 {
@@ -290,7 +290,7 @@ func (c *LedgerClaim) Rows(d LedgerDocument) [][2]string {
 	return rows
 }
 
-// story is the published verdict with its figure and that of each run.
+// story returns the published verdict with its figure and the verdicts by run.
 func (p *LedgerPublished) story() string {
 	if p.ByRun == "" {
 		return ""
@@ -347,7 +347,7 @@ func LedgerMarkdown(w io.Writer, l *Ledger) error {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// Count is how many claims of the document have the verdict.
+// Count returns how many claims of the document have the verdict.
 func (l *Ledger) Count(d LedgerDocument, verdict string) (n int) {
 	for _, c := range d.Claims {
 		if l.Figure(&c).Verdict == verdict {
@@ -357,7 +357,8 @@ func (l *Ledger) Count(d LedgerDocument, verdict string) (n int) {
 	return n
 }
 
-// Published is what the published runs say of a claim, beside the verdict shown.
+// Published returns the verdicts of the published runs on a claim, with the pooled one
+// unless that is already shown.
 func (l *Ledger) Published(c *LedgerClaim) string {
 	if l.Elsewhere() || c.Published.ByRun == "" {
 		return c.Published.ByRun
@@ -365,7 +366,7 @@ func (l *Ledger) Published(c *LedgerClaim) string {
 	return c.Published.Word() + ": " + c.Published.ByRun
 }
 
-// Why explains the verdict shown, "" if that needs no words.
+// Why explains the verdict shown, "" if there is nothing to explain.
 func (l *Ledger) Why(c *LedgerClaim) string {
 	why, f := c.Why, l.Figure(c)
 	switch f.Verdict {

@@ -8,8 +8,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// Measured returns m with the machine that measured, if only one machine of a
-// fleet did.
+// Measured returns m, with the machine that measured if a fleet measured on only one.
 func Measured(m cell.Run, a *stat.Analysis) cell.Run {
 	if len(a.Machines) == 1 && len(a.Machines[0].Workers) > 0 {
 		m.Machine = a.Machines[0].Fingerprint
@@ -36,8 +35,8 @@ func MachineLines(all []*stat.Machine) (lines []string) {
 	return lines
 }
 
-// byMachine prints each machine's result for comparisons with a verdict or with
-// disagreeing machines.
+// byMachine prints each machine's result for comparisons that are better or worse, or on
+// which machines disagree.
 func (p *terminal) byMachine(comparisons []stat.Comparison, label func(stat.Comparison) string) {
 	table := table{head: []string{"configuration", "metric", "machine", "ratio", "95 % interval", "pairs", "verdict"},
 		left: 3}

@@ -1,9 +1,8 @@
 // Package text shows an analysis in words: on a terminal, as Markdown, as JSON.
 //
-// [Report] prints all measurements as tables, [Summary] the one screen after a
-// run, [Comparisons] the comparison of two runs. [JSON] and [ComparisonsJSON]
-// write documents with a stable schema (see [Document]). [Sections] arranges an
-// analysis; plots and pages show the same sections.
+// [Report] prints all measurements as tables, [Summary] the single screen after a run, [Comparisons]
+// the comparison of two runs. [JSON] and [ComparisonsJSON] write documents with a stable schema (see
+// [Document]). [Sections] arranges an analysis; plots and pages show the same sections.
 //
 // A figure is the median over the repetitions; "±" is the larger side of its
 // confidence interval in percent. "*" marks an interval that is only the range,
@@ -59,7 +58,7 @@ func RunProgress(r cell.Run) string {
 	return s
 }
 
-// RunWhen is the start of the run, "" if unknown.
+// RunWhen returns the start of the run, "" if unknown.
 func RunWhen(r cell.Run) string {
 	if r.Created.IsZero() {
 		return ""
@@ -67,7 +66,7 @@ func RunWhen(r cell.Run) string {
 	return r.Created.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// MachineLine describes the machine in one line, leaving out what is unknown.
+// MachineLine describes the machine in one line, without unknown facts.
 func MachineLine(m cell.Machine) string {
 	var parts []string
 	add := func(s string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// NoiseLine says what else happened on the machine, over all cells.
+// NoiseLine summarizes other activity on the machine, over all cells.
 func NoiseLine(a *stat.Analysis) string {
 	var parts []string
 	for _, kind := range noises {

@@ -7,8 +7,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Phases adds up what the collector did during the slowest operations of the
-// row; nil without a trace.
+// Phases adds up what the collector did during the slowest operations of the row; nil without a trace.
 func (r *Row) Phases() *cell.Phases {
 	var sum *cell.Phases
 	for _, rec := range r.Records {
@@ -23,7 +22,7 @@ func (r *Row) Phases() *cell.Phases {
 	return sum
 }
 
-// PhasesLine says in a sentence what the operations overlapped.
+// PhasesLine says in a sentence which phases the operations overlapped.
 func PhasesLine(p *cell.Phases) string {
 	if p.Ops == 0 {
 		return fmt.Sprintf("the trace has no operation above p%s", Digits(p.Above*100))
@@ -57,8 +56,7 @@ func phaseWords(phase string) string {
 
 func share(part, whole float64) string { return Format(":ratio", part/whole) }
 
-// PhaseCells are the rows of a table of phases, without those that have neither
-// time nor operations.
+// PhaseCells returns the rows of a table of phases, without those that have neither time nor operations.
 func PhaseCells(p *cell.Phases) [][]string {
 	var rows [][]string
 	for _, row := range p.Rows {
@@ -97,7 +95,7 @@ func (p *terminal) phases(s *Section) {
 	}
 }
 
-// Phases prints what operations of a trace overlapped, by kind.
+// Phases prints, by phase, what operations of a trace overlapped.
 func Phases(p *cell.Phases, s Style) string {
 	out := &terminal{style: s}
 	out.phaseTable(p)

@@ -155,8 +155,7 @@ func (p *terminal) comparisons(s *Section) {
 	p.floors(s)
 }
 
-// compared are the cells of a comparison: metric, both sides, ratio with
-// interval, p value, verdict.
+// compared returns the cells of a comparison: metric, both sides, ratio with interval, p value, verdict.
 func compared(c stat.Comparison) []entry {
 	return []entry{{Heading(c.Metric), plainInk}, {Format(c.Metric, c.AValue), plainInk},
 		{Format(c.Metric, c.BValue), plainInk}, {Ratio(c.Ratio), plainInk}, {Interval(c.Lo, c.Hi), dim},

@@ -77,7 +77,7 @@ type Section struct {
 type Row struct {
 	*stat.Group
 	Label string // the factors that distinguish it from the other rows
-	Rest  string // the same without the GC setting; may be ""
+	Rest  string // Label without the GC setting; may be ""
 	GC    string
 	exact bool // see SetExact
 }
@@ -157,8 +157,7 @@ func (s *Section) label() {
 
 func (s *Section) Baseline() *Row { return s.Rows[0] }
 
-// Exercises explains the exercises that the rows measure, if that is what they
-// measure.
+// Exercises explains the exercises that the rows measure; nil for other workloads.
 func (s *Section) Exercises() []*exercise.Explanation {
 	var all []*exercise.Explanation
 	for _, r := range s.Rows {
@@ -203,16 +202,16 @@ func (s *Section) Primary() string {
 	return cell.OpTime
 }
 
-// tries are the metrics that say how often something was tried.
+// tries are the metrics that count trials.
 func (s *Section) tries() []string {
 	return slices.DeleteFunc(s.others(), func(metric string) bool { return !strings.Contains(metric, "/count:") })
 }
 
-// counts reports whether the workload tries something and counts what came of
-// it: that is its answer, not how long it took.
+// counts reports whether the workload counts the outcomes of trials: then these are its
+// answer, not the time taken.
 func (s *Section) counts() bool { return len(s.tries()) > 0 && !s.Has(cell.OpTime) }
 
-// answers are the workload's own figures without the number of tries.
+// answers are the workload's own figures without the number of trials.
 func (s *Section) answers() []string {
 	return slices.DeleteFunc(s.others(), func(metric string) bool { return strings.Contains(metric, "/count:") })
 }
@@ -247,7 +246,7 @@ func (f Figure) spread() float64 {
 	return max(f.Hi-f.Median, f.Median-f.Lo) / math.Abs(f.Median)
 }
 
-// Value and PlusMinus are the two halves of a formatted figure.
+// Value and PlusMinus return the two halves of a formatted figure.
 func (f Figure) Value() string {
 	if f.N == 0 {
 		return Absent
@@ -255,7 +254,7 @@ func (f Figure) Value() string {
 	return formatIn(f.Exact, f.Metric, f.Median)
 }
 
-// Cells are the figure and the ends of its interval, for a table.
+// Cells returns the figure and the ends of its interval, for a table.
 func (f Figure) Cells() []string {
 	if f.N == 0 {
 		return []string{Absent, Absent, Absent}
@@ -288,7 +287,7 @@ type theme struct {
 	Metrics []string
 }
 
-// headings are the metrics that have their own name in reports.
+// headings are the names that reports use for metrics.
 var headings = map[string]string{
 	cell.OpTime: "time/op", cell.OpCPU: "CPU/op", cell.Throughput: "throughput", cell.WallTime: "wall time",
 	cell.TotalCPU:  "CPU time",
@@ -301,8 +300,8 @@ var headings = map[string]string{
 	cell.SlowestStopped: "slowest stopped", cell.GCPauseTotal: "pauses, total", cell.GCPauseMax: "longest pause",
 }
 
-// Themes returns the tables of a section, with the metrics that some row has.
-// The last theme holds the metrics that workloads and imports add.
+// Themes returns the tables of a section, limited to metrics that some row has. The last
+// theme has the metrics that workloads and imports add.
 func (s *Section) Themes() []theme {
 	all := []theme{
 		{"Speed", []string{cell.OpTime, cell.OpCPU, cell.Throughput, cell.WallTime, cell.TotalCPU,
@@ -339,7 +338,7 @@ func (s *Section) others() []string {
 	return slices.DeleteFunc(s.under(""), known)
 }
 
-// under returns the metrics with that prefix.
+// under returns the rows' metrics with the prefix.
 func (s *Section) under(prefix string) []string {
 	var names []string
 	for _, r := range s.Rows {
@@ -367,7 +366,7 @@ func known(metric string) bool {
 	}, metric)
 }
 
-// Heading names a metric for a person.
+// Heading names a metric for readers.
 func Heading(metric string) string {
 	if h := headings[metric]; h != "" {
 		return h

@@ -19,8 +19,8 @@ const (
 	gridRows = 8
 )
 
-// Summary prints what a person wants to know after a run: the findings, the
-// headline figures, and the most common warnings.
+// Summary prints what a user wants to know after a run: the findings, the headline figures,
+// and the most common warnings.
 func Summary(w io.Writer, m cell.Run, a *stat.Analysis, s Style) error {
 	p := &terminal{style: s}
 	p.header(Measured(m, a), Several(a))
@@ -28,7 +28,7 @@ func Summary(w io.Writer, m cell.Run, a *stat.Analysis, s Style) error {
 	left, hidden, marked := summaryLines, 0, false
 	for _, sec := range Sections(a) {
 		if sec.Baseline().Config.Study != "" {
-			left = summaryLines // a user who asks for many small cases wants to see each
+			left = summaryLines // a user who runs many small cases wants to see each
 		}
 		table, subtitle := sec.headline(), "baseline "+sec.Baseline().Label
 		if grid, ok := sec.Grid(); ok && len(sec.Rows) > gridRows {
@@ -57,7 +57,7 @@ func Summary(w io.Writer, m cell.Run, a *stat.Analysis, s Style) error {
 	return p.flush(w)
 }
 
-// exercises says where the code of what was measured is.
+// exercises says where to find the code of the measured exercises.
 func (p *terminal) exercises(a *stat.Analysis) {
 	name := ""
 	for _, s := range Sections(a) {
@@ -83,7 +83,7 @@ func (s *Section) headline() *table {
 	}
 	others := []string{tail, cell.GCCPUShare, cell.RSSPeak}
 	switch {
-	case s.Has(cell.Scheduled): // losses come before how long the rest took
+	case s.Has(cell.Scheduled): // show losses before the latency of the rest
 		others = append([]string{cell.Scheduled, cell.Done, cell.Dropped}, others...)
 	case s.counts():
 		others = append(s.answers(), s.tries()...)

@@ -21,7 +21,7 @@ const (
 	yellow   ink = "33"
 )
 
-// verdictInk is the colour of a verdict; its words say the same.
+// verdictInk is the colour of a verdict; its text says the same.
 func verdictInk(v stat.Verdict) ink {
 	switch v {
 	case stat.Better:
@@ -74,7 +74,7 @@ func (p *terminal) paragraph(lead, text string) {
 	p.line(plainInk, "%s", line)
 }
 
-// rangeNote explains the mark of a figure that is a range.
+// rangeNote explains the mark on figures that are ranges.
 func (p *terminal) rangeNote(marked bool) {
 	if marked {
 		p.paragraph("* ", "too few repetitions for an interval: the range of all values")

@@ -68,7 +68,7 @@ func Exact(metric string, v float64) string {
 	return text
 }
 
-// A step is one unit of a ladder, used from its size upwards.
+// A step is one unit of a ladder, used for values from its size upwards.
 type step struct {
 	size float64
 	name string
@@ -150,8 +150,8 @@ func Ratio(r float64) string {
 	return Digits(r) + "×"
 }
 
-// Interval formats an interval of a factor, for example "[3.90, 4.40]". An end is 1 only
-// where it is: on which side of 1 it lies decides.
+// Interval formats an interval of a factor, for example "[3.90, 4.40]". An end is printed
+// as 1 only if it is exactly 1, because the side of 1 on which it lies decides.
 func Interval(lo, hi float64) string {
 	if math.IsNaN(lo) || math.IsNaN(hi) {
 		return ""
