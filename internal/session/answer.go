@@ -11,8 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// showAnswer adds to a page what a tuned run was found to say, and returns its
-// sentences.
+// showAnswer adds a tuned run's answer to a page, and returns its sentences.
 func showAnswer(p *page.Run, run store.Run, data []byte) ([]string, error) {
 	if data[0] != '{' { // version 0.1.0 stored sentences
 		return strings.Split(string(data), "\n"), nil

@@ -13,7 +13,7 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// recommended is an answer with all that a page shows of one.
+// recommended returns an answer with everything that a page can show.
 func recommended() *tune.Answer {
 	base := cell.Config{Workload: "exec", Command: []string{"./shop"}, GC: cell.DefaultGC}
 	setting, pod := base, base
@@ -38,7 +38,7 @@ func recommended() *tune.Answer {
 	}
 }
 
-// stored is a store with one run of two settings, and the answer.
+// stored returns a store with one run of two settings, and the answer.
 func stored(t *testing.T, answer []byte) (*store.Store, int64) {
 	t.Helper()
 	s, err := store.Open(filepath.Join(t.TempDir(), "s.db"))
@@ -83,8 +83,8 @@ func pageOf(t *testing.T, answer []byte) string {
 	return b.String()
 }
 
-// TestPageShowsTheAnswer wants, in this order, what the terminal says; of the
-// predictions only those that the runs do not contradict.
+// TestPageShowsTheAnswer holds that the page says what the terminal says, in that order,
+// and shows only predictions that the runs do not contradict.
 func TestPageShowsTheAnswer(t *testing.T) {
 	data, err := json.Marshal(recommended())
 	if err != nil {

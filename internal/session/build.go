@@ -78,7 +78,7 @@ func (se *Session) Prepare(
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("tune: %w", err)
 	}
-	// Another process that tunes the package runs these binaries, and removes them at its end.
+	// The lock keeps other processes that tune the package from replacing and removing these binaries.
 	if b.unlock, err = store.Lock(b.dir); err != nil {
 		return nil, fmt.Errorf("tune: %s: %w", pkg, err)
 	}
@@ -89,8 +89,8 @@ func (se *Session) Prepare(
 	return b, nil
 }
 
-// build compiles each variant. Only a benchmark changes the directory; a
-// program runs in the user's, like one built by hand.
+// build compiles each variant. It changes the directory only for a benchmark; a program
+// runs in the user's directory, as if built by hand.
 func (b *Built) build(ctx context.Context, dir string, variants []cell.Build) error {
 	pkg := b.options.pkg()
 	binary, err := b.compile(ctx, pkg, cell.Build{})
@@ -135,7 +135,7 @@ func (b *Built) fixTime(ctx context.Context, binary string) (err error) {
 	return nil
 }
 
-// storedTime is the number of iterations in the latest run, "" if that ran no
+// storedTime returns the number of iterations in the latest run, "" if that ran no
 // benchmark. A resumed run must do the same work.
 func storedTime(path string) string {
 	s, err := store.OpenReadOnly(path)
@@ -159,7 +159,7 @@ func storedTime(path string) string {
 	return ""
 }
 
-// binary is where a build is, on a system.
+// binary is the path of a build for a system.
 func (b *Built) binary(variant cell.Build, goos string) string {
 	program := "program"
 	if b.options.Bench != "" {
@@ -185,7 +185,7 @@ func (b *Built) compile(ctx context.Context, pkg string, variant cell.Build) (st
 
 var benchLine = regexp.MustCompile(`(?m)^Benchmark\S+\s+([0-9]+)\s+([0-9.e+]+) ns/op`)
 
-// iterations returns how many make the benchmarks take about 2 s together.
+// iterations returns the count with which the benchmarks take about 2 s together.
 func iterations(ctx context.Context, binary, run string) (string, error) {
 	const seconds = 2
 	var output bytes.Buffer
@@ -208,9 +208,9 @@ func iterations(ctx context.Context, binary, run string) (string, error) {
 	return strconv.Itoa(max(int(seconds*1e9/each), 1)) + "x", nil
 }
 
-// builtDir is where binaries stay, beside the store: the same place for the same key, so
-// that runs can be resumed. It makes the path of the store absolute, as the directory may
-// change afterwards.
+// builtDir returns the directory for binaries, beside the store: the same for the same key,
+// so that runs can be resumed. It makes the store's path absolute, because the working
+// directory may change afterwards.
 func (se *Session) builtDir(key string) (string, error) {
 	path, err := se.StorePath()
 	if err != nil {
@@ -224,7 +224,7 @@ func (se *Session) builtDir(key string) (string, error) {
 	return filepath.Join(beside(se.Store, "built"), fmt.Sprintf("%x", h.Sum64())), nil
 }
 
-// goCommand runs the go command in a directory; its error has what the command says.
+// goCommand runs the go command in a directory; the error contains its output.
 func goCommand(ctx context.Context, dir string, env []string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = dir, env
@@ -235,7 +235,7 @@ func goCommand(ctx context.Context, dir string, env []string, args ...string) er
 	return err
 }
 
-// withStderr adds the last line that a failed command wrote.
+// withStderr adds the last line of a failed command's standard error.
 func withStderr(err error) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestBinary: a program without .exe cannot be started on Windows.
+// TestBinary: on Windows only files named .exe can be started.
 func TestBinary(t *testing.T) {
 	for want, p := range map[string]Program{"program": {Main: "."}, "bench.test": {Bench: "."}} {
 		b := &Built{dir: "built", options: p}

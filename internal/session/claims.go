@@ -134,19 +134,18 @@ type claimRuns struct {
 	have   map[string]int64 // runs of the session by name
 	runner *runner.Runner
 	failed int // cells that failed or were left out
-	// By experiment: how many passes were measured, and how long the last one
-	// took, without the time to build.
+	// By experiment: the number of measured passes, and the time of the last one, without building.
 	passes map[claim.Experiment]int
 	took   map[claim.Experiment]time.Duration
-	// Of the calls that this one resumes: how long they measured, and the same by run.
+	// Of the resumed calls: the time they measured in total, and by run.
 	before time.Duration
 	each   map[int64]time.Duration
 }
 
-// interruption is the least time between two cells in which nothing was measured.
+// interruption is the gap between the starts of two cells from which on it counts as an interruption.
 const interruption = time.Minute
 
-// measuring is how long cells that began then were measured, without interruptions.
+// measuring returns the time spent on cells with these starts, without interruptions.
 func measuring(starts []time.Time) (sum time.Duration) {
 	slices.SortFunc(starts, time.Time.Compare)
 	for i := 1; i < len(starts); i++ {
@@ -157,7 +156,7 @@ func measuring(starts []time.Time) (sum time.Duration) {
 	return sum
 }
 
-// readTimes reads how long the session was measured so far.
+// readTimes reads how long the session has measured so far.
 func (c *claimRuns) readTimes(s *store.Store) error {
 	var all []time.Time
 	for _, id := range c.have {
@@ -176,12 +175,11 @@ func (c *claimRuns) readTimes(s *store.Store) error {
 	return nil
 }
 
-// quickTime is how long 'claims run --quick' takes. The time left after one
-// pass of each experiment goes to claims in doubt.
+// quickTime is the time for 'claims run --quick'. What one pass of each experiment leaves
+// of it goes to claims in doubt.
 const quickTime = 11*time.Minute + 30*time.Second
 
-// newClaimRuns begins a session; with resume it continues the latest one of
-// that size.
+// newClaimRuns begins a session; with resume it continues the latest session of that size.
 func newClaimRuns(s *store.Store, size claim.Size, resume bool) (*claimRuns, error) {
 	session := &claimRuns{size: size, seed: plan.NewSeed(), have: map[string]int64{}, passes: map[claim.Experiment]int{},
 		took: map[claim.Experiment]time.Duration{}, each: map[int64]time.Duration{}}
@@ -260,9 +258,8 @@ func (c *claimRuns) run(s *store.Store, d claim.Doubt) (int64, []cell.Cell, erro
 	return id, cells, s.Extend(id, cells...)
 }
 
-// next returns what to measure in another pass: everything in doubt, or with
-// the quick size what fits into the time left, starting with the experiment
-// that has taken the least so far.
+// next returns what to measure in another pass: everything in doubt or, for the quick size, what
+// fits into the remaining time, starting with the experiment that has taken the least time.
 func (c *claimRuns) next(doubts []claim.Doubt, begun time.Time) (next []claim.Doubt) {
 	spent := func(d claim.Doubt) time.Duration { return time.Duration(c.passes[d.Experiment]) * c.took[d.Experiment] }
 	slices.SortStableFunc(doubts, func(x, y claim.Doubt) int { return cmp.Compare(spent(x), spent(y)) })

@@ -26,8 +26,8 @@ func oneClaim(t *testing.T) (*store.Store, claim.Doubt) {
 	return s, claim.Doubt{Experiment: claims[0].Experiment, Claims: claims}
 }
 
-// TestClaimPasses holds that each pass adds repetitions to the one run of an
-// experiment, and that a resumed session knows how many passes there were.
+// TestClaimPasses holds that each pass adds repetitions to the experiment's single run, and
+// that a resumed session knows the number of passes.
 func TestClaimPasses(t *testing.T) {
 	s, doubt := oneClaim(t)
 	e := doubt.Experiment
@@ -72,9 +72,8 @@ func TestClaimPasses(t *testing.T) {
 	}
 }
 
-// TestClaimOrder holds that the experiment with the least time spent comes
-// first, and that next leaves out what does not fit or was measured often
-// enough.
+// TestClaimOrder holds that next starts with the experiment that has taken the least time,
+// and leaves out those that do not fit or were measured often enough.
 func TestClaimOrder(t *testing.T) {
 	short, long, often := claim.Experiment{Run: "short"}, claim.Experiment{Run: "long"}, claim.Experiment{Run: "often"}
 	session := &claimRuns{size: claim.Quick,
@@ -106,7 +105,7 @@ func TestClaimOrder(t *testing.T) {
 	}
 }
 
-// TestResumedClaimsCountTheirTime resumes a call of a day ago that was interrupted for two hours.
+// TestResumedClaimsCountTheirTime resumes a day-old call that was interrupted for two hours.
 func TestResumedClaimsCountTheirTime(t *testing.T) {
 	s, doubt := oneClaim(t)
 	session, err := newClaimRuns(s, claim.Quick, false)

@@ -16,9 +16,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// RunningGC is the setting of a running program: from the environment of a process
-// number, or from client_golang's metrics at a URL. Neither shows what the program
-// sets itself before the first metrics.
+// RunningGC returns the setting of a running program: from the environment of a process ID,
+// or from client_golang's metrics at a URL. Neither shows what the program sets itself
+// before the first metrics.
 func RunningGC(ctx context.Context, like string) (cell.GC, error) {
 	gc, err := runningGC(ctx, like)
 	if err != nil {
@@ -57,7 +57,7 @@ func runningGC(ctx context.Context, like string) (cell.GC, error) {
 func metricsGC(r io.Reader) (cell.GC, error) {
 	percent, limit := math.NaN(), 0.0
 	for s := bufio.NewScanner(r); s.Scan(); {
-		// name{label="value"} value timestamp, without what is optional
+		// name{label="value"} value timestamp; labels and timestamp are optional
 		name, value, _ := strings.Cut(s.Text(), " ")
 		if at := strings.LastIndexByte(s.Text(), '}'); at >= 0 {
 			name, _, _ = strings.Cut(name, "{")

@@ -19,7 +19,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
-// A Diagnosis is what 'isobar doctor' finds out about this machine.
+// A Diagnosis is what 'isobar doctor' finds on this machine.
 type Diagnosis struct {
 	Machine    cell.Machine `json:"machine"`
 	GOMAXPROCS int          `json:"gomaxprocs"`
@@ -34,8 +34,8 @@ type Diagnosis struct {
 type spread struct {
 	Deviation float64 `json:"deviation"` // of one run, relative, by the median absolute deviation
 	Drift     float64 `json:"drift"`     // second half of the runs over the first
-	// Detectable is, by number of pairs, the smallest ratio that a comparison
-	// tells from 1 in four of five cases.
+	// Detectable is, by number of pairs, the smallest ratio that a comparison distinguishes
+	// from 1 in 80 % of cases.
 	Detectable map[string]float64 `json:"detectable"`
 }
 
@@ -76,8 +76,8 @@ func (se *Session) Diagnose(ctx context.Context, runs int) (*Diagnosis, error) {
 	return d, nil
 }
 
-// alone takes the lock that prevents two runs at once, so that a study is not taken for
-// the machine's noise, nor disturbed. Where no store can be written, none runs.
+// alone takes the lock that prevents concurrent runs, so that doctor neither mistakes a
+// study for noise nor disturbs it. Without a writable store no study can be running.
 func (se *Session) alone() (unlock func(), err error) {
 	path, err := se.StorePath()
 	if err == nil {

@@ -50,7 +50,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// TestDiagnoseAlone: beside a running study, the diagnosis would be of the study.
+// TestDiagnoseAlone: beside a running study, doctor would diagnose the study.
 func TestDiagnoseAlone(t *testing.T) {
 	se := &Session{Out: io.Discard, Err: io.Discard, Store: filepath.Join(t.TempDir(), "isobar.db")}
 	unlock, err := store.Lock(se.Store)

@@ -29,8 +29,8 @@ type Fleet struct {
 // localFleet, given as the URL, runs server and worker in this process.
 const localFleet = "local"
 
-// fleetExecutor joins the fleet and uploads the program, so that what fails there leaves
-// no empty run behind. It returns what has the fleet measure the cells.
+// fleetExecutor joins the fleet and uploads the program first, so that a failure leaves no
+// empty run. run lets the fleet measure the cells.
 func (se *Session) fleetExecutor(ctx context.Context, o *Fleet, s *store.Store, cells []cell.Cell) (run execution,
 	leave func(), err error) {
 	f, leave, err := se.joinFleet(ctx, o)
@@ -50,8 +50,7 @@ func (se *Session) fleetExecutor(ctx context.Context, o *Fleet, s *store.Store, 
 	return func(id int64) (int, error) { return se.runFleet(ctx, f, config, s, id) }, leave, nil
 }
 
-// runFleet has the fleet measure the pending cells of a run and returns how
-// many failed.
+// runFleet lets the fleet measure the pending cells of a run and returns how many failed.
 func (se *Session) runFleet(ctx context.Context, f *fleet.Fleet, config fleet.SweepConfig, s *store.Store,
 	id int64) (failed int, err error) {
 	pending, all, err := wholeBlocks(s, id)
@@ -92,8 +91,8 @@ func (se *Session) runFleet(ctx context.Context, f *fleet.Fleet, config fleet.Sw
 	return failed, f.Sweep(ctx, config)
 }
 
-// wholeBlocks returns the pending cells of a run and the number of all its
-// cells. It refuses a block that was begun on this machine.
+// wholeBlocks returns the pending cells of a run and the number of all its cells. It fails
+// if this machine has begun a block.
 func wholeBlocks(s *store.Store, id int64) (pending []cell.Cell, all int, err error) {
 	cells, err := s.Cells(id)
 	if err != nil {
@@ -118,15 +117,14 @@ func wholeBlocks(s *store.Store, id int64) (pending []cell.Cell, all int, err er
 	return pending, len(cells), nil
 }
 
-// sweepID names the run for the fleet; a resumed run keeps its name.
+// sweepID names the run for the fleet; a resumed run keeps its ID.
 func sweepID(run store.Run) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %q", run.ID, run.Created.UnixNano(), run.Seed, run.Machine.Hostname,
 		run.Args))
 	return fmt.Sprintf("run%d-%s", run.ID, hex.EncodeToString(sum[:6]))
 }
 
-// joinFleet connects to the fleet. For localFleet it first starts server and
-// worker in this process.
+// joinFleet connects to the fleet. For localFleet it starts a server and a worker in this process first.
 func (se *Session) joinFleet(ctx context.Context, o *Fleet) (f *fleet.Fleet, leave func(), err error) {
 	if o.Connect.URL != localFleet {
 		f, err := fleet.Connect(ctx, o.Connect)

@@ -7,14 +7,14 @@ import (
 	"github.com/isobar-go/isobar/internal/show/page"
 )
 
-// A Run is what the page of a run shows, with its cells.
+// A Run is the content of a run's page, with its cells.
 type Run struct {
 	page.Run
 	Plan   []cell.Cell
-	Failed map[int]bool // by index, of the cells with a record
+	Failed map[int]bool // by index of the cells with a record
 }
 
-// LoadRun is Load for a run by its number or as "last".
+// LoadRun is Load for a run given by number or as "last".
 func (se *Session) LoadRun(id string) (Run, *stat.Analysis, error) {
 	s, run, err := se.OpenRun(id)
 	if err != nil {
@@ -24,8 +24,7 @@ func (se *Session) LoadRun(id string) (Run, *stat.Analysis, error) {
 	return Load(s, run.ID)
 }
 
-// Load reads a run from the store and computes everything that the reports
-// show.
+// Load reads a run from the store and analyzes it for the reports.
 func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	run, plan, records, err := s.Whole(id)
 	if err != nil {

@@ -22,14 +22,14 @@ type Measurement struct {
 	Cells  []cell.Cell
 	Budget time.Duration // see [Session.Measure]; 0 for none
 	Fleet  *Fleet        // nil for this machine
-	Page   string        // the file of the HTML report; "" for that of ReportPath
+	Page   string        // the file of the HTML report; "" for ReportPath
 }
 
 // A Measured is a finished run and its report.
 type Measured struct {
 	Failed   int // cells that failed this time
 	Page     string
-	Unpaged  error // why there is no page, nil if there is
+	Unpaged  error // why there is no page; nil if there is one
 	Meta     cell.Run
 	Analysis *stat.Analysis
 }
@@ -95,7 +95,7 @@ func (se *Session) Resume(ctx context.Context, runID string, by *Fleet, page str
 	return se.finish(execute, s, run.ID, cmp.Or(page, ReportPath(path, run.ID)))
 }
 
-// resumable says why a run cannot be resumed here.
+// resumable returns an error if the run cannot be resumed here.
 func resumable(run store.Run) error {
 	if run.Imported {
 		return fmt.Errorf("run %d was imported: there is nothing to resume", run.ID)
@@ -112,9 +112,8 @@ func resumable(run store.Run) error {
 // failed.
 type execution func(id int64) (failed int, err error)
 
-// executor returns what measures the cells: the fleet if there is one, once it is
-// joined, otherwise this machine, after building the binaries the cells need. Call leave
-// at the end.
+// executor returns a function that measures the cells: on the fleet if there is one, once joined,
+// otherwise on this machine, after building the binaries that the cells need. Call leave at the end.
 func (se *Session) executor(
 	ctx context.Context, by *Fleet, s *store.Store, cells []cell.Cell, budget time.Duration,
 ) (run execution, leave func(), err error) {
@@ -125,8 +124,7 @@ func (se *Session) executor(
 	return func(id int64) (int, error) { return se.execute(ctx, r, s, id, budget) }, func() {}, r.Prepare(ctx, cells)
 }
 
-// finish measures the pending cells of a run and writes the report on all of
-// it.
+// finish measures the pending cells of a run and writes the report on the whole run.
 func (se *Session) finish(execute execution, s *store.Store, id int64, file string) (*Measured, error) {
 	failed, err := execute(id)
 	if errors.Is(err, context.Canceled) {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// mostOutput is how many bytes of programs' output are kept.
+// mostOutput is the maximum of the programs' output to keep, in bytes.
 const mostOutput = 8 << 20
 
 // An outputFile keeps programs' standard error. It creates its file with the
@@ -22,7 +22,7 @@ func (f *outputFile) Write(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file == nil && f.path != "" && os.MkdirAll(filepath.Dir(f.path), 0o755) == nil {
-		f.file, _ = os.Create(f.path) // without a file, the record still has the end
+		f.file, _ = os.Create(f.path) // without a file, records still have the last output
 	}
 	if f.file != nil && f.written < mostOutput {
 		f.file.Write(b[:min(len(b), mostOutput-f.written)])

@@ -12,8 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 )
 
-// A pinned runs cells one at a time on one machine of a fleet, so that all the
-// cells to compare come from the same machine.
+// A pinned runs cells one at a time on one machine of a fleet, so that all cells to compare
+// come from the same machine.
 type pinned struct {
 	session  *Session
 	fleet    *fleet.Fleet
@@ -24,8 +24,8 @@ type pinned struct {
 	programs map[string]map[string]fleet.Program // by file, by platform
 }
 
-// pin joins the fleet and chooses a machine that can run the program: the named
-// one, or any if machine is "".
+// pin joins the fleet and chooses a machine that can run the program: the named one, or any
+// if machine is "".
 func (se *Session) pin(ctx context.Context, o *Fleet, program, machine string) (*pinned, error) {
 	p := &pinned{session: se, options: o, programs: map[string]map[string]fleet.Program{}}
 	var err error
@@ -62,7 +62,7 @@ func (p *pinned) requires(programs map[string]fleet.Program, machine string) fle
 	return r
 }
 
-// travel uploads a program to the fleet, once.
+// travel uploads a program to the fleet, unless it already has.
 func (p *pinned) travel(ctx context.Context, program string) (map[string]fleet.Program, error) {
 	if have := p.programs[program]; have != nil {
 		return have, nil
@@ -103,9 +103,8 @@ func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	return entry, nil, nil
 }
 
-// pinnedMachine is the fleet machine that the records come from, "" if they
-// come from this machine or there are none. Continuing on another would compare
-// machines.
+// pinnedMachine returns the fleet machine that made the records, "" if this machine did or
+// there are none. It fails if continuing would compare different machines.
 func pinnedMachine(records []*cell.Record, o *Fleet) (machine string, err error) {
 	for _, rec := range records {
 		switch {

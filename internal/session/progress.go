@@ -10,8 +10,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Progress shows on a terminal how far a run is: finished cells, time left,
-// current cell. Elsewhere it is silent.
+// A Progress shows the progress of a run on a terminal: finished cells, time left, current
+// cell. It is silent elsewhere.
 type Progress struct {
 	liveLine
 	total   int

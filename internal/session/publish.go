@@ -13,8 +13,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/page"
 )
 
-// CheckReport returns the error that WriteReport would end with now, before anything is
-// measured; nil for the default place, "".
+// CheckReport returns the error that WriteReport would return now, so that it shows before
+// measuring; nil for the default place, "".
 func CheckReport(path string) error {
 	if path == "" {
 		return nil
@@ -43,7 +43,7 @@ func ReportPath(store string, run int64) string {
 	return filepath.Join(beside(store, "reports"), fmt.Sprintf("run-%d.html", run))
 }
 
-// RemoveReport removes what lies at the default place of a run's report: the page, the log
+// RemoveReport removes the files at the default place of a run's report: the page, the log
 // of its programs, and the files that deploy its answer.
 func RemoveReport(store string, run int64) error {
 	page := ReportPath(store, run)
@@ -55,7 +55,7 @@ func RemoveReport(store string, run int64) error {
 	return nil
 }
 
-// LogPath is where what programs wrote is kept beside a report.
+// LogPath is the file beside a report with the programs' output.
 func LogPath(page string) string { return strings.TrimSuffix(page, ".html") + ".log" }
 
 // DeployPath is the directory beside a report for the files that deploy its answer.

@@ -1,11 +1,10 @@
-// Package session is what the commands share below flags, texts and exit codes.
+// Package session is the part of the commands below flags, texts and exit codes.
 //
 // In: a [Session] (where to read and write, which store), plans, claims, a tuner. Out: runs in the store, measured
 // here or by a fleet, with progress on a terminal; the report of a run; the ledger of claims; a diagnosis of the
 // machine. Errors tell the command its exit code: a [Misuse], [ErrInterrupted]; any other error is a failure.
 //
-// Imports: base, kit, lab, study, show, tune, fleet. Commands and the pages of
-// isobar ui stand on it.
+// Imports: base, kit, lab, study, show, tune, fleet. The commands and the pages of isobar ui build on it.
 package session
 
 import (

@@ -10,9 +10,8 @@ import (
 // statusEvery is the time between lines if the output is not a terminal.
 const statusEvery = 10 * time.Second
 
-// A Status says what a long command is doing: on a terminal in one changing
-// line, elsewhere in a line every ten seconds, so that a short command stays
-// silent. Call End when the work is done.
+// A Status shows what a long command is doing: on a terminal in one changing line, elsewhere in
+// a line every ten seconds, so that short commands stay silent. Call End when the work is done.
 type Status struct {
 	liveLine
 	done  chan struct{}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Without a terminal, a line with the current text comes every ten seconds. A
-// short command writes nothing.
+// Without a terminal, a line with the current text appears every ten seconds. A short
+// command writes nothing.
 func TestStatusInFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -20,8 +20,8 @@ func (se *Session) Open() (s *store.Store, path string, err error) {
 	return s, path, err
 }
 
-// OpenForRun opens the store and takes the lock that prevents two runs at once. It
-// creates no store for who resumes a run, or changes one.
+// OpenForRun opens the store and takes the lock that prevents concurrent runs. If existing
+// is set, it fails rather than create a store: to resume or change a run needs one.
 func (se *Session) OpenForRun(existing bool) (s *store.Store, path string, unlock func(), err error) {
 	if existing {
 		if s, err = se.OpenForReading(); err != nil {
@@ -39,11 +39,11 @@ func (se *Session) OpenForRun(existing bool) (s *store.Store, path string, unloc
 	return s, path, unlock, nil
 }
 
-// storeName is the file of a store that nobody named.
+// storeName is the file name of the default store.
 const storeName = "isobar.db"
 
-// beside is a directory beside the store for what belongs to it. A store of another name than
-// the usual one has its own there: runs of all have the same numbers.
+// beside returns a directory beside the store for its files. A store with another than the
+// default name has its own subdirectory, because runs of all stores have the same numbers.
 func beside(store, dir string) string {
 	own := filepath.Base(store)
 	if own == storeName {

@@ -32,7 +32,7 @@ func TestDataDir(t *testing.T) {
 	}
 }
 
-// TestStoresInOneDirectory keep what belongs to them apart, also where names differ by an end only.
+// TestStoresInOneDirectory holds that their files stay apart, even if names differ only in the extension.
 func TestStoresInOneDirectory(t *testing.T) {
 	for store, want := range map[string]string{"isobar.db": "reports/run-7.html", "x/isobar.db": "x/reports/run-7.html",
 		"x/a.db": "x/reports/a.db/run-7.html", "x/a": "x/reports/a/run-7.html", "b.db": "reports/b.db/run-7.html"} {

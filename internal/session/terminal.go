@@ -24,8 +24,7 @@ func TerminalWidth(w io.Writer) int {
 	return width
 }
 
-// A liveLine is the line of a terminal that is written again and again; it is
-// silent elsewhere.
+// A liveLine is a terminal line that is rewritten in place; it is silent elsewhere.
 type liveLine struct {
 	w     io.Writer
 	width int // 0: no terminal
@@ -33,7 +32,7 @@ type liveLine struct {
 
 func newLiveLine(w io.Writer) liveLine { return liveLine{w, TerminalWidth(w)} }
 
-// say replaces the line by as much of s as has room.
+// say replaces the line by as much of s as fits.
 func (l liveLine) say(s string) {
 	if l.width > 0 {
 		fmt.Fprintf(l.w, "\r\x1b[K%.*s", l.width-1, s)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDumbTerminal: a terminal that does not understand escape sequences is sent none.
+// TestDumbTerminal: a terminal without escape sequences is sent none.
 func TestDumbTerminal(t *testing.T) {
 	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

@@ -32,15 +32,15 @@ type TuneLog struct {
 	unlock  func()
 	ID      int64
 	records []*cell.Record // of the resumed run, by index
-	next    int            // run
-	planned int            // runs that the store knows of
+	next    int            // index of the next run
+	planned int            // number of runs in the store's plan
 	timeout time.Duration
 	memory  int64
 	seed    uint64
 	served  bool // the program is a server
 	output  *outputFile
 	status  *Status
-	latest  *cell.Record // of the latest run, nil before it
+	latest  *cell.Record // of the latest run; nil before the first
 }
 
 // A TuneRun says how to run the program to tune.
@@ -111,7 +111,7 @@ func (l *TuneLog) resume(name string, c *tune.Config) error {
 	return nil
 }
 
-// join lets a fleet machine run the program, if the options name a fleet.
+// join pins the runs to a machine of the fleet, if the options name one.
 func (l *TuneLog) join(o *Fleet, base cell.Config) error {
 	machine, err := pinnedMachine(l.records, o)
 	if err != nil || o == nil {
@@ -146,7 +146,7 @@ func (l *TuneLog) Close() {
 	l.unlock()
 }
 
-// Measure is the tuner's Runner.
+// Measure implements the tuner's Runner.
 func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 	return l.keep(config, block, func(c cell.Cell) (*cell.Record, error) {
 		rec, _, err := l.runner.Run(l.ctx, c)
@@ -154,12 +154,12 @@ func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 	})
 }
 
-// Keep is Measure for what the caller measures.
+// Keep is Measure for a record that the caller measures.
 func (l *TuneLog) Keep(config cell.Config, block int, measure func() (*cell.Record, error)) (*cell.Record, error) {
 	return l.keep(config, block, func(cell.Cell) (*cell.Record, error) { return measure() })
 }
 
-// keep stores what measure gives, unless the store has the record already.
+// keep stores the result of measure, unless the store already has the record.
 func (l *TuneLog) keep(config cell.Config, block int,
 	measure func(cell.Cell) (*cell.Record, error)) (*cell.Record, error) {
 	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout,
@@ -189,15 +189,15 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	rec.Cell = c
 	rec.Set(cell.RunTime, time.Since(began).Seconds())
 	l.latest = rec
-	if rec.Err != nil && rec.Err.Kind == cell.FailExit { // what runs next takes its place, now or with --resume
+	if rec.Err != nil && rec.Err.Kind == cell.FailExit { // the next run takes its place, now or with --resume
 		l.next--
 		return rec, nil
 	}
 	return rec, l.store.Append(l.ID, rec, nil)
 }
 
-// OpenOutput opens the file that keeps what programs print, for one that is no child of this
-// process. The caller closes it.
+// OpenOutput opens the file of the programs' output for a program that is not a child of
+// this process. The caller closes it.
 func (l *TuneLog) OpenOutput() (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(l.output.path), 0o755); err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (l *TuneLog) OpenOutput() (*os.File, error) {
 	return os.OpenFile(l.output.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 }
 
-// Report stores the answer, a tune.Answer or what embeds one, writes the HTML report
+// Report stores the answer, a tune.Answer or a type that embeds one, writes the HTML report
 // on all runs and returns its path.
 func (l *TuneLog) Report(out string, result any) (string, error) {
 	if out == "" {
@@ -225,14 +225,14 @@ func (l *TuneLog) Report(out string, result any) (string, error) {
 	return out, WriteReport(out, loaded.Run, analysis)
 }
 
-// Failed adds to the error what the user can do, and what is kept.
+// Failed adds to the error what the user can do and which runs are kept.
 func (l *TuneLog) Failed(err error) error {
 	l.status.Clear()
 	kept := ""
 	var failure *cell.Failure
 	n := l.next
 	if !errors.As(err, &failure) || failure.Kind != cell.FailExit {
-		n-- // the run that ended it
+		n-- // the run that failed
 	}
 	if n > 0 {
 		are := "are"
@@ -266,7 +266,7 @@ func (l *TuneLog) Failed(err error) error {
 // tailLines and tailColumns are how much of a program's output a failure shows.
 const tailLines, tailColumns = 8, 200
 
-// tails are the ends of what the latest run printed, and where the rest is.
+// tails returns the end of the latest run's output, and where the rest is.
 func (l *TuneLog) tails() []string {
 	if l.latest == nil {
 		return nil

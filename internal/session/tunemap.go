@@ -8,15 +8,14 @@ import (
 // forecast converts a prediction for the plots.
 func forecast(p tune.Prediction, procs int) plot.Forecast {
 	three := func(i tune.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
-	if m := p.Measured; m != nil { // a map shows what was measured where it was
+	if m := p.Measured; m != nil { // measured figures replace predictions in the map
 		p.PeakBytes, p.CPU, p.Wall = m.PeakBytes, m.CPU, m.Wall
 	}
 	return plot.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall),
 		Measured: p.Measured != nil}
 }
 
-// procsMap is the map of GC settings and GOMAXPROCS, nil if nothing was
-// predicted.
+// procsMap returns the map of GC settings and GOMAXPROCS; nil if nothing was predicted.
 func procsMap(result *tune.Answer) *plot.ProcsMap {
 	if len(result.Rows) == 0 {
 		return nil

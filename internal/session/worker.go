@@ -18,7 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
-// CellRunner returns what runs cells under the given account.
+// CellRunner returns a function that makes runners of cells under the given account.
 func CellRunner(dir string, account *runner.Account, log io.Writer) func(string) fleet.Runner {
 	var executable func(context.Context, cell.Build) (string, error)
 	if account != nil {
@@ -29,7 +29,7 @@ func CellRunner(dir string, account *runner.Account, log io.Writer) func(string)
 	}
 }
 
-// CanRun starts a child that does nothing, and says why none can be started.
+// CanRun starts a child that does nothing, and returns why that fails.
 func CanRun(ctx context.Context, r fleet.Runner) error {
 	_, _, err := r.Run(ctx, cell.Cell{Timeout: time.Minute})
 	return err
@@ -63,8 +63,7 @@ func WorkerAccount(name string, allow []string) (*runner.Account, error) {
 	return &runner.Account{UID: uint32(uid), GID: uint32(gid)}, nil
 }
 
-// readableExecutable returns binaries that every account can run, copied into
-// dir.
+// readableExecutable returns a function that copies binaries into dir, where every account can run them.
 func readableExecutable(dir string, log io.Writer) func(context.Context, cell.Build) (string, error) {
 	return func(ctx context.Context, build cell.Build) (string, error) {
 		exe, err := runner.Executable(ctx, build, log)
@@ -87,8 +86,8 @@ func readableExecutable(dir string, log io.Writer) func(context.Context, cell.Bu
 	}
 }
 
-// workerEnv is the environment of cells: of the worker's own variables, only
-// those that say where programs are and how to print.
+// workerEnv is the environment of cells. It passes only the worker's variables for finding
+// programs and for output.
 func workerEnv(dir string) []string {
 	env := []string{"HOME=" + dir, "TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "SystemRoot", "NO_COLOR"} {
