@@ -2,8 +2,8 @@
 //
 //	go vet -vettool=$(which isobar-vet) ./...
 //
-// Each check has a flag to run it alone, and a flag NAME.all to report what
-// otherwise needs a profile: go vet -vettool=... -sprintf.all ./...
+// Each check has a flag to run it alone, and a flag NAME.all to report findings that
+// otherwise need a profile: go vet -vettool=... -sprintf.all ./...
 package main
 
 import (

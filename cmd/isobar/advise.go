@@ -139,7 +139,7 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	return nil
 }
 
-// found returns the result, what of it is shown, and how much is folded.
+// found returns the result, the findings to show, and how many are folded.
 func (a *app) found(ctx context.Context, opts *adviseOptions,
 	c advice.Config) (r *advice.Result, shown []advice.Finding, folded int, err error) {
 	if len(opts.proof.patches) > 0 {
@@ -181,12 +181,11 @@ func chosen(names []string) ([]*check.Check, error) {
 	return checks, nil
 }
 
-// noEvidence is the share of a profile below which a finding is folded: hardly
-// any of these saves a hundredth of a benchmark.
+// noEvidence is the share of a profile below which a finding is folded: hardly any such
+// finding saves 1 % of a benchmark.
 const noEvidence = 0.005
 
-// fold splits the findings: without a profile, all but traps are folded; with
-// one, those that have no share in it.
+// fold splits the findings: without a profile it folds all but traps; with one, those below noEvidence.
 func fold(r *advice.Result, all bool) (shown []advice.Finding, folded int) {
 	shown = []advice.Finding{}
 	for _, f := range r.Findings {

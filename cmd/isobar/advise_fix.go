@@ -63,7 +63,7 @@ func (o *proofOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.save, "save", false, "keep that page in the store, where 'isobar ui' shows the newest")
 }
 
-// check finds mistakes before anything runs.
+// check rejects wrong flags before anything runs.
 func (o *proofOptions) check() error {
 	_, err := regexp.Compile(o.bench)
 	switch {
@@ -94,8 +94,7 @@ func (o *proofOptions) check() error {
 	return nil
 }
 
-// judgePatches tries the patches that --patch names. What it returns stands for
-// them as findings do.
+// judgePatches tries the patches that --patch names, and returns each as a finding.
 func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 	c advice.Config) (*advice.Result, []advice.Finding, error) {
 	v, err := advice.Verify(ctx, c, nil, o.patches...)
@@ -109,7 +108,7 @@ func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 	return r, r.Findings, cmp.Or(o.keepPatch(v), a.keepPage(o, c, r, r.Findings))
 }
 
-// keepPatch writes the patch to the file that was asked for.
+// keepPatch writes the patch to the file of --output, if given.
 func (o *proofOptions) keepPatch(v *advice.Verification) error {
 	if o.output == "" {
 		return nil
@@ -117,8 +116,7 @@ func (o *proofOptions) keepPatch(v *advice.Verification) error {
 	return atomicfile.Bytes(o.output, 0o644, []byte(v.Text))
 }
 
-// profiled runs the benchmarks under profiles where --bench asks for it. The
-// function it returns removes the profiles.
+// profiled runs the benchmarks under profiles if --bench is given. forget removes the profiles.
 func profiled(ctx context.Context, c *advice.Config) (forget func(), err error) {
 	if c.Bench == "" {
 		return func() {}, nil
@@ -136,7 +134,7 @@ func profiled(ctx context.Context, c *advice.Config) (forget func(), err error) 
 	return func() { os.RemoveAll(dir) }, nil
 }
 
-// prove narrows the findings down to new ones and fixes what is to be fixed.
+// prove narrows the findings to new ones, if asked to, and fixes them.
 func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
 	shown []advice.Finding) ([]advice.Finding, error) {
 	var err error
@@ -153,7 +151,7 @@ func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *ad
 	return shown, a.keepPage(o, c, r, shown)
 }
 
-// repair makes the patch, proves it where asked to, and puts it where it belongs.
+// repair makes the patch, verifies it if asked to, and writes it where the flags say.
 func repair(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
 	shown []advice.Finding) error {
 	if o.top > 0 {
@@ -188,8 +186,8 @@ func repair(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Res
 	return patch.Write(ctx)
 }
 
-// printFixes is what --fix prints: what came of each fix, and the patch where
-// it went nowhere else.
+// printFixes prints the result of --fix: the outcome of each fix, and the patch unless it
+// was written elsewhere.
 func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 	var b strings.Builder
 	for _, f := range v.Fixes {
@@ -213,7 +211,7 @@ func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 		fmt.Fprintf(&b, "%s changed\n", changed)
 	case o.output != "":
 		fmt.Fprintf(&b, "the patch of %s is in %s\n", changed, o.output)
-	case len(o.patches) > 0: // they are there
+	case len(o.patches) > 0: // the user has them
 	case v.Text != "":
 		fmt.Fprintf(&b, "\n%s", v.Text)
 	default:
@@ -223,9 +221,8 @@ func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 	return err
 }
 
-// keepPage makes the HTML page and puts it where it was asked for. A file is
-// written beside its name first, so that a page that is there is never half
-// written.
+// keepPage makes the HTML page and stores or writes it as the flags say. The file is
+// replaced atomically, so that an existing page is never left half written.
 func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown []advice.Finding) error {
 	if o.html == "" && !o.save {
 		return nil

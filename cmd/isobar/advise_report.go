@@ -52,14 +52,14 @@ func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) 
 	return err
 }
 
-// The account on a terminal: the largest with a remedy, and what else is large.
+// The account on a terminal: how many of the largest sites with and without a remedy it shows.
 const (
 	accountRemedies = 15
 	accountOthers   = 10
 )
 
-// printAccount says what allocates: first what has a remedy or a candidate, with its code and why
-// the memory is on the heap, then the largest allocations without one.
+// printAccount lists what allocates: first sites with a remedy or a candidate, with the
+// code and why the memory is on the heap, then the largest other sites.
 func printAccount(b *strings.Builder, e *advice.Evidence) {
 	a := e.Account
 	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it "+
@@ -93,7 +93,7 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 	b.WriteByte('\n')
 }
 
-// printSite prints what is known of a site, and after it what to do, or where to look.
+// printSite prints what is known about a site, then its remedy or where to look.
 func printSite(b *strings.Builder, s *advice.Explained) {
 	fmt.Fprintf(b, "\n%s:%d: %s %s, in %s\n", s.File, s.Line, s.Kind, s.What, s.Function)
 	fmt.Fprintf(b, "    %s\n", s.Source)
@@ -108,7 +108,7 @@ func printSite(b *strings.Builder, s *advice.Explained) {
 	}
 }
 
-// decided is what to do, or where to look, and the place that decides it.
+// decided returns the remedy, or where to look, with the place that decides it.
 func decided(s *advice.Explained) string {
 	if s.Decides != "" && !strings.Contains(s.Remedy, s.Decides) {
 		return s.Remedy + " (see " + s.Decides + ")"

@@ -80,8 +80,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestSaid: the study of an exercise alone judges the document's claims about
-// it.
+// TestSaid: a run of studies of exercises judges the claims on these exercises only.
 func TestSaid(t *testing.T) {
 	spec := plan.Spec{Studies: casesOf(t, map[string]string{"exercise": "1,15"}), Repetitions: 8, Seed: 1}
 	cells, err := spec.Cells()

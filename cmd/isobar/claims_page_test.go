@@ -14,7 +14,7 @@ import (
 
 var updateClaims = flag.Bool("update-claims", false, "write docs/results/claims.md")
 
-// TestClaimsPage holds that the page of claims is what the published runs say.
+// TestClaimsPage holds that the page of claims matches the published runs.
 func TestClaimsPage(t *testing.T) {
 	claims, err := claim.Select(nil, nil)
 	if err != nil {

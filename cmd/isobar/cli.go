@@ -40,13 +40,13 @@ func (e *exitError) Error() string {
 }
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error, if it is one, as a mistake in how the command was called.
+// usage marks an error, if not nil, as a mistake in how the command was called.
 var usage = session.Misused
 
 // app is the state that all commands share.
 type app struct {
 	*session.Session
-	began bool // a command's own code was reached, so the call was well-formed
+	began bool // a command's own code was reached, so the call was well formed
 }
 
 // run executes one command line and returns its exit code.
@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	return code
 }
 
-// output keeps the error of writing help, versions and completions, which cobra drops.
+// output keeps write errors of help, versions and completions, which cobra drops.
 type output struct {
 	io.Writer
 	err error
@@ -138,8 +138,8 @@ and memory strategies relieve it.
 	return root
 }
 
-// sayArguments makes every command that counts its arguments say which ones it takes, as
-// cobra says only how many.
+// sayArguments makes every command that counts its arguments name the expected ones; cobra
+// only says how many.
 func sayArguments(cmd *cobra.Command) {
 	if rule := cmd.Args; rule != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {

@@ -43,8 +43,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestQuickStudyIsValid resolves the quick study against the workloads, so that
-// a renamed parameter shows here and not to a newcomer.
+// TestQuickStudyIsValid resolves the quick study against the workloads, so that this test
+// notices a renamed parameter, not a new user.
 func TestQuickStudyIsValid(t *testing.T) {
 	for _, study := range quickStudies() {
 		if err := checkStudy(study); err != nil {
@@ -62,7 +62,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// TestPagesThatCannotBeWritten: help and versions fail as other answers do.
+// TestPagesThatCannotBeWritten: help and versions fail like other output.
 func TestPagesThatCannotBeWritten(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"lab", "--help"}, {}, {"--version"}, {"completion", "bash"}} {
 		var errs strings.Builder
@@ -75,7 +75,7 @@ func TestPagesThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestHalfAFile: what cannot be written to its end leaves the file that there was.
+// TestHalfAFile: a write that fails halfway leaves the existing file unchanged.
 func TestHalfAFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "ticks")
 	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {

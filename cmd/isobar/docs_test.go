@@ -47,8 +47,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 	}
 }
 
-// undocumented returns what a line of a page names that the program lacks; ""
-// if it has everything.
+// undocumented returns the first name in a line of a page that the program lacks; "" if it lacks none.
 func undocumented(root *cobra.Command, line string) string {
 	line, _, _ = strings.Cut(line+" ", " -- ") // what follows belongs to a program
 	words := strings.Fields(line)

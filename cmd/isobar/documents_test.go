@@ -14,9 +14,8 @@ import (
 
 var updateDocuments = flag.Bool("update-documents", false, "write docs/results/documents.md")
 
-// TestDocuments holds that every command in the list of rows exists with its
-// flags, that the plan of every 'lab run' in it is one that would run, and that
-// the page is the list.
+// TestDocuments holds that every command in the list of rows exists with its flags, that
+// every 'lab run' in it has a valid plan, and that the page matches the list.
 func TestDocuments(t *testing.T) {
 	docs := readRowFile(t)
 	for _, d := range docs {
@@ -88,7 +87,7 @@ func accepted(line string) error {
 	return checkStudy(s)
 }
 
-// TestDocumentsFindsWhatIsMissing: the check above can fail.
+// TestDocumentsFindsWhatIsMissing holds that the check above can fail.
 func TestDocumentsFindsWhatIsMissing(t *testing.T) {
 	for _, line := range []string{
 		"isobar lab run no-such", "isobar lab run alloc --no-such 1", "isobar lab run alloc --size large",

@@ -25,7 +25,7 @@ func (o *fleetFlags) addFlags(cmd *cobra.Command, prefix string) {
 	cmd.MarkFlagsMutuallyExclusive(prefix+"token-file", prefix+"nkey", prefix+"creds")
 }
 
-// options returns what connects to url.
+// options returns the options to connect to url.
 func (o *fleetFlags) options(a *app, url, name string) fleet.Options {
 	out := o.Options
 	out.URL, out.Name = url, name

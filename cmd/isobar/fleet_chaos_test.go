@@ -117,7 +117,7 @@ func (c *chaos) fillDisk() {
 	}
 	for size := 64 << 10; size > 0; {
 		if _, err := f.Write(make([]byte, size)); err != nil {
-			size /= 2 // the last bytes too
+			size /= 2 // try to fill the last bytes too
 		}
 	}
 	select {
@@ -139,7 +139,7 @@ func (c *chaos) revive() {
 	if c.ended(c.server) {
 		c.server = startCommand(c.t, c.isobar, "fleet", "serve", "--listen", address, "--dir", filepath.Join(c.dir, "server"),
 			"--token-file", token)
-		for range 500 { // it may trip over what the last one left; revive is called again
+		for range 500 { // it may trip over what its predecessor left; revive is called again
 			if conn, err := net.Dial("tcp", address); err == nil {
 				conn.Close()
 				break
@@ -186,8 +186,7 @@ func (c *chaos) kill(p *process) {
 	}
 }
 
-// progress waits until there are more records, or a moment has passed, and then
-// for a random while.
+// progress waits until there are more records, or for a limited time, and then for a random while.
 func (c *chaos) progress(rng *rand.Rand) {
 	before := c.count()
 	for range 30 {

@@ -21,7 +21,7 @@ type sweepOptions struct {
 	connect fleetFlags
 }
 
-// fleet is the fleet that the flags name; nil for none.
+// fleet returns the fleet that the flags name; nil for none.
 func (o *sweepOptions) fleet(a *app) *session.Fleet {
 	if o == nil || o.url == "" {
 		return nil
@@ -50,7 +50,7 @@ func (o *sweepOptions) addJoinFlags(cmd *cobra.Command) {
 	f.IntVar(&o.Attempts, "fleet-attempts", 10, "give a block up after this many workers did not finish it")
 }
 
-// check refuses what a fleet cannot measure.
+// check rejects plans that a fleet cannot measure.
 func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 	if o.url == "" {
 		return nil
@@ -69,7 +69,7 @@ func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 		if err != nil {
 			return usage(err)
 		}
-		for i, p := range w.Params { // the study has them first, in this order
+		for i, p := range w.Params { // the study's factors begin with these, in this order
 			if p.Path && slices.ContainsFunc(study.Factors[i].Levels, func(level string) bool { return level != "" }) {
 				return usage(fmt.Errorf("--%s names a file of this machine, which workers lack: leave it out with --fleet",
 					p.Name))

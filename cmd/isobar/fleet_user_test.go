@@ -46,8 +46,7 @@ func TestWorkerUser(t *testing.T) {
 	if err := other.Run(); err != nil {
 		t.Skipf("no other user can run a program here: %v", err)
 	}
-	// The program leaves files outside the test's directories, which only this
-	// user can access.
+	// The program leaves files outside the test's directories, which only root can enter.
 	open, err := os.MkdirTemp("", "isobar-user-")
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +157,7 @@ func writeProgram(t *testing.T, dir, source string) {
 	}
 }
 
-// refusedWithoutRoot lets another user give --user.
+// refusedWithoutRoot checks that another user cannot pass --user.
 func refusedWithoutRoot(t *testing.T, open string, as *user.User) {
 	t.Helper()
 	self, err := os.Executable()

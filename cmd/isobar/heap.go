@@ -108,7 +108,7 @@ func (o *heapOptions) check(args []string) error {
 	return nil
 }
 
-// writes tells whether a file was asked for.
+// writes reports whether a file was asked for.
 func (o *heapOptions) writes() bool { return o.save != "" || o.pprof != "" || o.html != "" }
 
 func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error {
@@ -141,7 +141,7 @@ func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error 
 	return a.showHeaps(reports, o)
 }
 
-// showHeaps shows one reading, or what changed between several.
+// showHeaps shows one reading, or the changes between several.
 func (a *app) showHeaps(reports []*heap.Report, o *heapOptions) error {
 	if len(reports) > 1 {
 		return a.heapChanges(reports, o)
@@ -158,7 +158,7 @@ func (a *app) showHeaps(reports []*heap.Report, o *heapOptions) error {
 
 func (o *heapOptions) view() heap.View { return heap.View{Lines: o.lines, Share: o.share / 100} }
 
-// config bounds a reading by the flags and the memory that is free.
+// config bounds a reading by the flags and by the free memory.
 func (o *heapOptions) config() heap.Config {
 	config := o.Config
 	if free, ok := host.AvailableBytes(); ok && free > 0 {

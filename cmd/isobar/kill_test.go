@@ -42,7 +42,7 @@ func TestKillAndResume(t *testing.T) {
 	}
 	begin := []string{"strategies", "--strategy", "plain,syncpool", "--duration", "10ms", "--reps", strconv.Itoa(reps)}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
-	stored := map[int]time.Time{} // cell -> when its record was begun
+	stored := map[int]time.Time{} // cell -> start of its record
 	args := begin
 	for kill := range kills {
 		cmd, _ := lab(args...)

@@ -18,11 +18,11 @@ func realMain() int {
 		return runner.Child(os.Stdin, os.Stdout, os.Stderr)
 	}
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // so that a second one ends the process at once
+	context.AfterFunc(ctx, stop) // so that a second signal ends the process at once
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }

@@ -46,8 +46,7 @@ func (a *app) resume(ctx context.Context, id string, sweep *sweepOptions, output
 	return a.publish(m, output.json)
 }
 
-// publish prints the result of a run. Failed cells make it an error, and a page that
-// could not be written.
+// publish prints the result of a run. It returns an error if cells failed or the page could not be written.
 func (a *app) publish(m *session.Measured, asJSON bool) error {
 	if err := cmp.Or(a.printMeasured(m, asJSON), m.Unpaged); err != nil {
 		return err
@@ -86,8 +85,7 @@ func (a *app) printMeasured(m *session.Measured, asJSON bool) error {
 	return err
 }
 
-// printSaid prints what documents say about the studies of a run, next to its
-// results.
+// printSaid prints the documents' claims about the studies of a run, with the verdicts of this run.
 func (a *app) printSaid(analysis *stat.Analysis) error {
 	outcomes := claim.OfRun(analysis)
 	if len(outcomes) == 0 {

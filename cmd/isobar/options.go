@@ -58,7 +58,7 @@ func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget ti
 	o.output.addFlags(f)
 }
 
-// spec checks the options and makes them a plan of the given studies.
+// spec checks the options and makes a plan from the given studies.
 func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
 	spec := plan.Spec{Studies: studies, Repetitions: o.reps, Seed: o.seed, Timeout: o.timeout, Profiles: o.profiles}
 	for _, p := range o.profiles {
@@ -184,7 +184,7 @@ func (f *factorFlags) apply(study *plan.Study) error {
 	return nil
 }
 
-// checkBuilds refuses what is no version of Go, and collectors other than those known.
+// checkBuilds rejects invalid versions of Go and unknown collectors.
 func checkBuilds(versions, collectors []string, known ...string) error {
 	for _, s := range versions {
 		if err := cell.CheckGo(s); err != nil {
@@ -210,8 +210,8 @@ func parseProcs(values []string) (all []int, err error) {
 	return all, nil
 }
 
-// checkStudy resolves every configuration of a study against the workload's
-// declarations, so that a mistake shows before anything runs.
+// checkStudy resolves every configuration of a study against the workload's declarations,
+// so that mistakes show before anything runs.
 func checkStudy(study plan.Study) error {
 	w, err := workload.Lookup(study.Workload)
 	if err != nil {

@@ -10,16 +10,14 @@ import (
 	"github.com/isobar-go/isobar/internal/study/claim"
 )
 
-// A documentRow is one thing that a source document describes or states, with its place
-// here.
+// A documentRow is one thing that a source document describes or states, with its counterpart here.
 type documentRow struct {
 	Document string // "000"
 	Kind     string // system, metric, mode, experiment, exercise, safeguard, figure ...
 	Says     string // what the document says
 	Commands []string
 	Claims   []string // by ID
-	// Corrected says why it differs here from the document; "" where it is as the
-	// document has it.
+	// Corrected says why this project deviates from the document; "" if it does not.
 	Corrected string
 }
 
@@ -114,9 +112,8 @@ for the [ledger](claims.md), by the claim's name.
 	return b.String()
 }
 
-// TestRowsNameClaims: the list is long enough, each document and each exercise
-// is in it, each row has a place, and every claim that a row names exists, and
-// the other way round.
+// TestRowsNameClaims: the list is long enough and contains each document and exercise, each
+// row has a counterpart, and rows and claims name each other completely.
 func TestRowsNameClaims(t *testing.T) {
 	docs := readRowFile(t)
 	all, err := claim.Select(nil, nil)

@@ -44,7 +44,7 @@ for all numbers from LOW to HIGH, STEP apart; LOW..HIGH*FACTOR multiplies instea
 			if _, err := exec.LookPath(args[0]); err == nil {
 				return usage(fmt.Errorf("lab run: %s is a program, not a workload: isobar lab run exec -- %[1]s", args[0]))
 			}
-			_, err := workload.Lookup(args[0]) // a known one would be a subcommand
+			_, err := workload.Lookup(args[0]) // a known workload would be a subcommand
 			return usage(err)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,8 +67,7 @@ for all numbers from LOW to HIGH, STEP apart; LOW..HIGH*FACTOR multiplies instea
 	return cmd
 }
 
-// A workloadRun holds the flags of 'lab run NAME'; those of its parameters have a
-// text each.
+// A workloadRun holds the flags of 'lab run NAME'; values has the text of each parameter.
 type workloadRun struct {
 	*app
 	w       *workload.Workload
@@ -129,7 +128,7 @@ func (r *workloadRun) run(cmd *cobra.Command, args []string) error {
 		return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs: let the program write "+
 			"its own profiles, or use its net/http/pprof", r.w.Name))
 	}
-	if r.w.NeedsCommand && r.build == "" && r.sweep.url == "" { // a fleet may build it
+	if r.w.NeedsCommand && r.build == "" && r.sweep.url == "" { // a fleet may build the program itself
 		if _, err := exec.LookPath(args[0]); err != nil {
 			return fmt.Errorf("lab run %s: %w: give a command that is in PATH, or its path", r.w.Name, err)
 		}
@@ -138,7 +137,7 @@ func (r *workloadRun) run(cmd *cobra.Command, args []string) error {
 	return r.measure(cmd.Context(), &r.opts, &r.sweep, spec, name)
 }
 
-// studies returns what the flags ask for, with the programs built.
+// studies returns the studies that the flags describe, with their programs built.
 func (r *workloadRun) studies(cmd *cobra.Command, args []string) ([]plan.Study, error) {
 	study := plan.Study{Workload: r.w.Name, Command: args}
 	for i, p := range r.w.Params {
@@ -163,8 +162,8 @@ func (r *workloadRun) studies(cmd *cobra.Command, args []string) ([]plan.Study, 
 	return studies, nil
 }
 
-// split makes one study per case of the workload, if it has cases and the flags
-// choose no levels for them: of the named cases, or of all.
+// split makes one study per case of the workload, unless the workload has no cases or the
+// flags choose their levels. Flags may limit it to named cases.
 func split(w *workload.Workload, all plan.Study, changed func(flag string) bool) ([]plan.Study, error) {
 	if w.Cases == nil || changed(w.Cases.Over) {
 		return []plan.Study{all}, nil

@@ -12,9 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
-// TestMain lets the test binary stand in for isobar, in scripts and as the
-// lab's child process. The child of a test has the binary's own name: it must
-// not run the tests.
+// TestMain lets the test binary act as isobar, in scripts and as the lab's child process. A
+// test's child runs under the binary's own name and must not run the tests.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == runner.ChildArg {
 		os.Exit(runner.Child(os.Stdin, os.Stdout, os.Stderr))
@@ -24,8 +23,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// condition knows [pods]: this machine allows us the control groups that scripts make; and
-// [nopods]: it allows us none. One that may itself use less than the CPUs asked for is neither.
+// condition knows [pods]: this machine lets us create the control groups that scripts need; and
+// [nopods]: it lets us create none. A machine that allows only groups below 2 CPUs satisfies neither.
 func condition(name string) (bool, error) {
 	cpus, ok := map[string]float64{"pods": 2, "nopods": 0.5}[name]
 	if !ok {

@@ -45,7 +45,7 @@ slowest overlapped which phase of the collector, and what share would by chance.
 			}
 			defer in.Close()
 			r := bufio.NewReaderSize(in, 1<<20)
-			if _, err := r.Peek(1); err != nil && !errors.Is(err, io.EOF) { // which the decoder would not name
+			if _, err := r.Peek(1); err != nil && !errors.Is(err, io.EOF) { // the decoder would hide this error
 				return fmt.Errorf("trace: %w", err)
 			}
 			line, err := phase.Read(r)

@@ -23,8 +23,7 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// collectingTrace is a trace with some regions that collect and some that do
-// not.
+// collectingTrace is a trace with some regions that collect and some that do not.
 func collectingTrace(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -125,7 +124,7 @@ func TestTraceOfRequests(t *testing.T) {
 	}
 }
 
-// The flight recording that package monitor keeps after an alarm.
+// TestTraceOfAnAlarm reads the flight recording that package monitor keeps after an alarm.
 func TestTraceOfAnAlarm(t *testing.T) {
 	m, err := monitor.New(monitor.Config{Interval: 100 * time.Millisecond,
 		Alarms: []monitor.Alarm{{Key: "/sched/goroutines:goroutines", Above: 1}}})

@@ -133,7 +133,7 @@ trace' (trace). Arguments after -- are passed on, for example
 	return cmd
 }
 
-// onlyProfile is the kind of profile to open if none was named.
+// onlyProfile returns the kind of profile to open if none is named.
 func onlyProfile(s *store.Store, run int64, index int) (string, error) {
 	_, rec, err := s.Cell(run, index)
 	switch {

@@ -159,7 +159,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	return a.present(o, log, result, result.Outcome)
 }
 
-// answered is what tuning found, of a program or of a server that runs.
+// answered is the result of tuning a program or a running server.
 type answered interface {
 	Write(io.Writer) error
 	WriteMore(io.Writer) error
@@ -167,8 +167,8 @@ type answered interface {
 	Deploys() bool
 }
 
-// present writes the page, the files that deploy the answer, and the answer, which is
-// printed even if a file cannot be written.
+// present writes the page, the files that deploy the answer, and the answer itself, which
+// it prints even if a file cannot be written.
 func (a *app) present(o *tuneOptions, log *session.TuneLog, result answered, outcome string) error {
 	page, failed := log.Report(o.out, result)
 	files := ""
@@ -200,7 +200,7 @@ func (a *app) present(o *tuneOptions, log *session.TuneLog, result answered, out
 	return cmp.Or(err, undecided(outcome))
 }
 
-// undecided is the exit status of an answer that leaves the question open.
+// undecided returns the exit status for an answer that leaves the question open.
 func undecided(outcome string) error {
 	if outcome == tune.Inconclusive || outcome == tune.SetsItself {
 		return &exitError{code: exitInconclusive}
@@ -208,7 +208,7 @@ func undecided(outcome string) error {
 	return nil
 }
 
-// container is the name of what is tuned, in the files that deploy it.
+// container names the tuned program in the files that deploy the answer.
 func (o *tuneOptions) container(command []string) string {
 	if name := cmp.Or(o.service, o.build.Main, o.build.Bench); name != "" {
 		return path.Base(name)
@@ -219,9 +219,8 @@ func (o *tuneOptions) container(command []string) string {
 	return ""
 }
 
-// checkProgram refuses a program that is not Go and cannot start one. A script, or a
-// program with arguments such as sh -c, may start one: then direct is false, and the
-// first run tells.
+// checkProgram rejects a program that is not Go and cannot start one. A script, or a program
+// with arguments such as sh -c, may start one: then direct is false, and the first run decides.
 func checkProgram(command []string) (direct bool, err error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {

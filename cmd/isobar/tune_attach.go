@@ -20,7 +20,7 @@ import (
 type attachOptions struct {
 	to, tokenFile, restart string
 	settle                 time.Duration
-	budget                 time.Duration // 0 where none was given
+	budget                 time.Duration // 0 if not given
 }
 
 func (o *attachOptions) addFlags(f *pflag.FlagSet) {
@@ -33,11 +33,11 @@ func (o *attachOptions) addFlags(f *pflag.FlagSet) {
 		"measured")
 }
 
-// attachedFlags are those that mean something to a server that runs, under the load that it has.
+// attachedFlags are the flags that apply to a running server under its existing load.
 var attachedFlags = []string{"attach", "token-file", "restart", "settle", "max-rss", "gogc", "budget", "rounds",
 	"tolerance", "seed", "verbose", "json", "out", "name", "resume", "store"}
 
-// checkFlags refuses those that --attach would ignore.
+// checkFlags rejects flags that --attach would ignore.
 func (o *attachOptions) checkFlags(f *pflag.FlagSet) (err error) {
 	f.Visit(func(given *pflag.Flag) {
 		if o.to != "" && !slices.Contains(attachedFlags, given.Name) {

@@ -19,7 +19,7 @@ import (
 	"github.com/isobar-go/isobar/internal/tune/attach"
 )
 
-// churn allocates beside what it keeps, until stop is closed.
+// churn allocates garbage beside live objects until stop is closed.
 func churn(stop <-chan struct{}) {
 	keep := make([]*[64]byte, 200_000)
 	for i := 0; ; i++ {
@@ -32,7 +32,7 @@ func churn(stop <-chan struct{}) {
 	}
 }
 
-// TestTuneAttach tunes this process through its handler, and finds it as it was.
+// TestTuneAttach tunes this process through its handler, which must leave the process as it was.
 func TestTuneAttach(t *testing.T) {
 	before := debug.SetGCPercent(60)
 	defer debug.SetGCPercent(before)
@@ -98,7 +98,8 @@ func TestTuneAttach(t *testing.T) {
 	}
 }
 
-// TestRemoteSetsNothingOfToday: what the handler found is restored, and not set.
+// TestRemoteSetsNothingOfToday: Close restores the setting that the handler found, even
+// after that setting was applied.
 func TestRemoteSetsNothingOfToday(t *testing.T) {
 	before := debug.SetGCPercent(80)
 	defer debug.SetGCPercent(before)

@@ -12,8 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// tuneCheck measures a recommendation again. It exits with 0 when the gain is still
-// there, 3 when it is gone, 4 when the runs cannot tell.
+// tuneCheck measures a recommendation again. It exits with 0 if the gain is confirmed, 3 if
+// it is gone, 4 if the runs cannot tell.
 func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	data, err := os.ReadFile(o.check)
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	return nil
 }
 
-// rebuild builds the program of a result again, from today's sources, and puts the new
+// rebuild builds the program of a result again from today's sources, and puts the new
 // binaries into the result.
 func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tune.Answer) (*session.Built, error) {
 	from := r.Built

@@ -28,7 +28,7 @@ type tuneOptions struct {
 	objective  string
 	maxRSS     string
 	current    string // today's setting, to compare with
-	like       string // process or URL that has it
+	like       string // process or URL whose setting is today's
 	verbose    bool
 	maxP99     time.Duration
 	memory     string
@@ -36,7 +36,7 @@ type tuneOptions struct {
 	procs      []string
 	collectors []string
 	versions   []string     // of Go
-	variants   []cell.Build // the builds of a recorded result, in place of both
+	variants   []cell.Build // the builds of a recorded result, instead of collectors and versions
 	budget     time.Duration
 	timeout    time.Duration
 	rounds     int
@@ -76,13 +76,13 @@ func (o *serverOptions) addFlags(f *pflag.FlagSet) {
 
 func (o *serverOptions) set() bool { return *o.given["url"] != "" || *o.given["load"] != "" }
 
-// closed reports whether the built-in load sends as many requests as the server answers.
+// closed reports whether the built-in load sends requests as fast as the server answers.
 func (o *serverOptions) closed() bool {
 	return o.set() && *o.given["load"] == "" && slices.ContainsFunc(strings.Split(*o.given["rate"], ":"),
 		func(rate string) bool { n, err := strconv.ParseFloat(rate, 64); return err == nil && n == 0 })
 }
 
-// params are the parameters, with defaults for what was not given.
+// params returns the parameters, with defaults for missing ones.
 func (o *serverOptions) params() (workload.Params, error) {
 	given := map[string]string{}
 	for name, value := range o.given {
@@ -106,7 +106,7 @@ func (o *tuneOptions) validate(args []string) error {
 	return cmp.Or(o.checkProgram(args), o.fleet.checkJoin(), o.checkFigures(), o.checkBuilds(), err)
 }
 
-// checkProgram wants exactly one program.
+// checkProgram requires exactly one program.
 func (o *tuneOptions) checkProgram(args []string) error {
 	given := 0
 	for _, is := range []bool{
@@ -149,7 +149,7 @@ func (o *tuneOptions) checkFigures() error {
 	return nil
 }
 
-// checkBuilds rejects what cannot be built.
+// checkBuilds rejects builds that are impossible.
 func (o *tuneOptions) checkBuilds() error {
 	if len(o.collectors)+len(o.versions) > 0 && o.build.Bench == "" && o.build.Main == "" {
 		return errors.New("--collector, --go: these need --build or --bench, which build the program")
@@ -165,7 +165,7 @@ func parsePercent(s string) (float64, error) {
 	return v / 100, nil
 }
 
-// config turns the options into what the tuner reads.
+// config converts the options to the tuner's configuration.
 func (o *tuneOptions) config(command []string) (tune.Config, error) {
 	c := tune.Config{
 		Base:      cell.Config{Workload: "exec", Command: command, GC: cell.DefaultGC},
@@ -227,8 +227,7 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 	return c, err
 }
 
-// parseSetting reads a setting and names it as the results do: only the default
-// GOGC has a name.
+// parseSetting reads a setting and names it like the results: only the default GOGC has a name.
 func parseSetting(flag, s string) (cell.GC, error) {
 	gc, err := cell.ParseGC(s)
 	if err != nil {
@@ -241,7 +240,7 @@ func parseSetting(flag, s string) (cell.GC, error) {
 	return gc, nil
 }
 
-// baseline is the setting to compare with.
+// baseline returns the setting to compare with.
 func (o *tuneOptions) baseline() (cell.GC, error) {
 	switch {
 	case o.current != "" && o.like != "":
@@ -252,12 +251,12 @@ func (o *tuneOptions) baseline() (cell.GC, error) {
 	return cell.EnvironmentGC(os.Environ())
 }
 
-// name is the name of the run in the store.
+// name returns the name of the run in the store.
 func (o *tuneOptions) name(command []string) string {
 	switch {
 	case o.build.Bench != "":
 		return "tune --bench " + o.build.Bench
-	case o.attach.restart != "": // its process has another number each time
+	case o.attach.restart != "": // the process ID changes with each restart
 		return "tune --attach PID --restart " + o.attach.restart
 	case o.attach.to != "":
 		return "tune --attach " + o.attach.to
@@ -276,7 +275,7 @@ func (a *app) openLog(ctx context.Context, o *tuneOptions, c *tune.Config) (*ses
 		Fleet: o.fleet.fleet(a)}, c)
 }
 
-// builds lists the builds to compare with that of the plain go command.
+// builds lists the builds to compare with the plain one.
 func (o *tuneOptions) builds() []cell.Build {
 	if o.variants != nil {
 		return o.variants

@@ -122,9 +122,9 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	return serveUI(ctx, listener, config)
 }
 
-// uiAddress is the address to open, with the requested host or the bound one.
+// uiAddress returns the address to open, with the requested host or the bound one.
 func uiAddress(asked string, bound *net.TCPAddr, token string) string {
-	name, _, _ := net.SplitHostPort(asked) // it could be listened on
+	name, _, _ := net.SplitHostPort(asked) // it is valid: listening succeeded
 	if bound.IP.IsUnspecified() {
 		name = "localhost"
 	}

@@ -10,8 +10,8 @@ import (
 // fleetAnswers is how long to wait for workers.
 const fleetAnswers = 500 * time.Millisecond
 
-// askFleet returns what queries a fleet for the pages of isobar ui, one call at a
-// time. The first call that finds the fleet connects.
+// askFleet returns a function that queries a fleet for the pages of isobar ui; calls must
+// not overlap. The first call that reaches the fleet connects.
 func askFleet(o fleet.Options) (ask func(context.Context) (*fleet.Status, error), leave func()) {
 	var f *fleet.Fleet
 	ask = func(ctx context.Context) (*fleet.Status, error) {

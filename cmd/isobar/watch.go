@@ -85,8 +85,7 @@ func (o *watchOptions) check() error {
 	return nil
 }
 
-// watch shows a process's samples until there are enough, or the process or the
-// user ends it.
+// watch shows a process's samples until it has shown enough, or the process or the user ends it.
 func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	show := a.watchDisplay(o)
 	o.Stdin = a.In
@@ -126,8 +125,7 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	return err
 }
 
-// watchDisplay says how to show the samples: redrawn on a terminal, one after
-// another elsewhere.
+// watchDisplay chooses how to show the samples: redrawn on a terminal, one after another elsewhere.
 func (a *app) watchDisplay(o *watchOptions) *display {
 	d := &display{out: a.Out, err: a.Err, json: o.json}
 	if !o.json && o.count == 0 && !o.web {
@@ -136,8 +134,7 @@ func (a *app) watchDisplay(o *watchOptions) *display {
 	return d
 }
 
-// A display shows samples and passes the watched program's lines on. These come
-// from another goroutine than the samples.
+// A display shows samples and passes on the watched program's output, which arrives on another goroutine.
 type display struct {
 	out, err io.Writer
 	json     bool
@@ -190,7 +187,7 @@ func (d *display) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// status reports on the watching itself.
+// status reports on the watch itself.
 func (d *display) status(text string) { fmt.Fprintf(d, "isobar: %s\n", text) }
 
 func (d *display) notes(notes []string) {

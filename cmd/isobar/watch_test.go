@@ -84,7 +84,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// The page shows the watched process, and then the next one at its address.
+// TestWatchWeb: the page shows the watched process, and then its successor at the same address.
 func TestWatchWeb(t *testing.T) {
 	first := watched(t)
 	address := first.Listener.Addr().String()
@@ -136,7 +136,8 @@ func TestWatchWeb(t *testing.T) {
 	}
 }
 
-// A page that nobody can reach any more ends the command, with and without a process.
+// TestWatchWebServerFails: if nobody can reach the page any more, the command ends, with
+// and without a process.
 func TestWatchWebServerFails(t *testing.T) {
 	ended := filepath.Join(t.TempDir(), "gc.log")
 	line := "gc 1 @1.000s 1%: 0.010+0.50+0.020 ms clock, 0.020+1.0/3.0/2.0+0.040 ms cpu, 4->5->2 MB, 10 MB goal, 2 P\n"

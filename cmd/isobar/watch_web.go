@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/live"
 )
 
-// watchWeb serves the page of package monitor with another process's samples.
+// watchWeb serves package monitor's page with the samples of another process.
 func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) error {
 	if _, _, err := net.SplitHostPort(o.address); err != nil || !loopback.Is(o.address) {
 		return usage(fmt.Errorf("--address %q: want a loopback address of this machine, such as 127.0.0.1:8090: the page "+

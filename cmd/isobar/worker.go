@@ -127,10 +127,10 @@ func (a *app) runUntilDrained(ctx context.Context, w *fleet.Worker) error {
 	return w.Run(hard)
 }
 
-// userDir is where cells of another user run: such a user cannot enter root's own directories.
+// userDir is where cells run as another user, who cannot enter root's own directories.
 const userDir = "/var/lib/isobar-worker"
 
-// config checks the flags.
+// config checks the flags and converts them.
 func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
 	config := fleet.WorkerConfig{
 		Name: o.name, Machine: host.Fingerprint(), Labels: map[string]string{}, Allow: o.allow, Dir: o.dir,
