@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -52,7 +51,7 @@ var statsFigures = []monitor.Figure{
 // A reading is an answer from expvar or pprof.
 type reading struct {
 	runtime.MemStats
-	program    string
+	cmdline    string  // its arguments, joined by 0 bytes; "" if unknown
 	goroutines float64 // NaN if unknown, as are
 	maxRSS     float64
 }
@@ -83,22 +82,31 @@ func (r *reading) values(seen uint32) []float64 {
 		r.maxRSS}
 }
 
+// program returns the name of the program, "" if it is unknown.
+func (r *reading) program() string {
+	first, _, _ := strings.Cut(r.cmdline, "\x00")
+	if first == "" {
+		return ""
+	}
+	return filepath.Base(first)
+}
+
 // A poll reads runtime.MemStats repeatedly.
 type poll struct {
 	url    string
-	client *http.Client
-	read   func(ctx context.Context, client *http.Client, url string) (*reading, error)
+	client *client
+	read   func(ctx context.Context, client *client, url string) (*reading, error)
 	config Config
 	first  *reading // from open, not yet a sample
 	last   *reading
 	at     time.Time // of last
 }
 
-func openVars(ctx context.Context, client *http.Client, url string, c Config) (*sampler, error) {
+func openVars(ctx context.Context, client *client, url string, c Config) (*sampler, error) {
 	return (&poll{url: url, client: client, read: readVars, config: c}).open(ctx)
 }
 
-func openPprof(ctx context.Context, client *http.Client, url string, c Config) (*sampler, error) {
+func openPprof(ctx context.Context, client *client, url string, c Config) (*sampler, error) {
 	return (&poll{url: url, client: client, read: readPprof, config: c}).open(ctx)
 }
 
@@ -106,9 +114,9 @@ func (p *poll) open(ctx context.Context) (s *sampler, err error) {
 	if p.first, err = p.read(ctx, p.client, p.url); err != nil {
 		return nil, err
 	}
-	return &sampler{url: p.url, next: p.next, close: func() {}, notes: []string{"runtime.MemStats has no collector CPU " +
-		"time by kind, no scheduler latency and no memory limit: mount monitor.Handler() in the program for those; each " +
-		"look stops its world for a moment"}}, nil
+	return &sampler{url: p.url, next: p.next, close: func() {}, cmdline: p.first.cmdline,
+		notes: []string{"runtime.MemStats has no collector CPU time by kind, no scheduler latency and no memory limit: " +
+			"mount monitor.Handler() in the program for those; each look stops its world for a moment"}}, nil
 }
 
 func (p *poll) next(ctx context.Context) (Sample, error) {
@@ -129,7 +137,7 @@ func (p *poll) next(ctx context.Context) (Sample, error) {
 		seen = p.last.NumGC
 	}
 	p.last, p.at = r, now
-	s := Sample{At: now, Process: monitor.Process{Program: r.program}, Figures: statsFigures, Values: r.values(seen)}
+	s := Sample{At: now, Process: monitor.Process{Program: r.program()}, Figures: statsFigures, Values: r.values(seen)}
 	if restarted {
 		return s, errRestarted
 	}
@@ -137,7 +145,7 @@ func (p *poll) next(ctx context.Context) (Sample, error) {
 }
 
 // readVars reads the values published by expvar.
-func readVars(ctx context.Context, client *http.Client, url string) (*reading, error) {
+func readVars(ctx context.Context, client *client, url string) (*reading, error) {
 	body, err := get(ctx, client, url)
 	if err != nil {
 		return nil, err
@@ -149,18 +157,15 @@ func readVars(ctx context.Context, client *http.Client, url string) (*reading, e
 	if err := json.Unmarshal(body, &vars); err != nil || vars.Memstats == nil || vars.Memstats.Sys == 0 {
 		return nil, fmt.Errorf("%w: %s: no memstats", errNotHere, url)
 	}
-	r := &reading{MemStats: *vars.Memstats, goroutines: math.NaN(), maxRSS: math.NaN()}
-	if len(vars.Cmdline) > 0 {
-		r.program = filepath.Base(vars.Cmdline[0])
-	}
-	return r, nil
+	return &reading{MemStats: *vars.Memstats, cmdline: strings.Join(vars.Cmdline, "\x00"), goroutines: math.NaN(),
+		maxRSS: math.NaN()}, nil
 }
 
 var goroutineCount = regexp.MustCompile(`<td>(\d+)</td>\s*<td>\s*<a href=['"]?goroutine\?`)
 
 // readPprof reads the statistics at the end of a heap profile, the number of
 // goroutines on the index page, and the command line.
-func readPprof(ctx context.Context, client *http.Client, url string) (*reading, error) {
+func readPprof(ctx context.Context, client *client, url string) (*reading, error) {
 	body, err := get(ctx, client, url+"heap?debug=1")
 	if err != nil {
 		return nil, err
@@ -175,8 +180,7 @@ func readPprof(ctx context.Context, client *http.Client, url string) (*reading, 
 		}
 	}
 	if line, err := get(ctx, client, url+"cmdline"); err == nil {
-		first, _, _ := bytes.Cut(line, []byte{0})
-		r.program = filepath.Base(string(first))
+		r.cmdline = string(line)
 	}
 	return r, nil
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/isobar-go/isobar/monitor"
@@ -64,13 +65,13 @@ func openProcess(pid int, c Config) (Feed, error) {
 	}
 	ports, err := listening(pid)
 	if err != nil {
-		f.note = fmt.Sprintf("cannot determine its ports: %v", err)
+		f.note = fmt.Sprintf("only what the kernel knows is shown: its ports cannot be asked: %v", err)
 	}
-	f.web = firstWithFigures(ports, c)
+	f.web = firstWithFigures(pid, ports, c)
 	switch {
 	case f.web != nil:
 	case len(ports) > 0:
-		f.note = fmt.Sprintf("none of the ports that it listens on (%v) has figures%s", ports, onlyKernel)
+		f.note = fmt.Sprintf("none of the ports that it listens on (%v) has figures of it%s", ports, onlyKernel)
 	case f.note == "":
 		f.note = "it listens on no port of the loopback interface" + onlyKernel
 	}
@@ -80,21 +81,35 @@ func openProcess(pid int, c Config) (Feed, error) {
 const onlyKernel = ": only what the kernel knows is shown; mount monitor.Handler() in the program, import " +
 	"net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its standard error"
 
-// firstWithFigures returns the feed of the first port that has figures.
-func firstWithFigures(ports []string, c Config) Feed {
-	for _, address := range ports {
+// firstWithFigures asks all ports at once and returns the feed of the first that has figures
+// of the process: behind the port of a proxy another one answers.
+func firstWithFigures(pid int, ports []string, c Config) (first Feed) {
+	feeds := make([]*webFeed, len(ports))
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var asked sync.WaitGroup
+	for i, address := range ports {
 		base := "http://" + address
-		w := &webFeed{client: newClient(nil), target: base, probes: usual(base), config: c}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		err := w.connect(ctx)
-		cancel()
-		if err == nil {
-			w.epoch = 1
-			return w
-		}
-		w.Close()
+		w := &webFeed{client: &client{newClient(nil), nil}, target: base, probes: usual(base), config: c, epoch: 1}
+		asked.Go(func() {
+			if w.connect(ctx) == nil && answers(pid, w.from) {
+				feeds[i] = w
+			} else {
+				w.Close()
+			}
+		})
 	}
-	return nil
+	asked.Wait()
+	for _, w := range feeds {
+		switch {
+		case w == nil:
+		case first == nil:
+			first = w
+		default:
+			w.Close()
+		}
+	}
+	return first
 }
 
 func (f *processFeed) Next(ctx context.Context) (Sample, error) {

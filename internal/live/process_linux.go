@@ -47,6 +47,11 @@ func listening(pid int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	theirs, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+	if ours, _ := os.Readlink("/proc/self/ns/net"); theirs != ours {
+		return nil, fmt.Errorf("it has a network namespace of its own, as in a container: sudo nsenter -t %[1]d -n isobar "+
+			"watch %[1]d reaches them", pid)
+	}
 	var found []string
 	for _, table := range []string{"tcp", "tcp6"} {
 		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // a protocol that is not available has none
@@ -63,6 +68,22 @@ func listening(pid int) ([]string, error) {
 	}
 	slices.Sort(found)
 	return slices.Compact(found), nil
+}
+
+// answers reports whether what answers is the process, as far as it says. A process in a
+// container has another number there.
+func answers(pid int, s *sampler) bool {
+	if s.pid != 0 {
+		p, err := procfs.NewProc(pid)
+		if err != nil {
+			return false
+		}
+		status, err := p.NewStatus()
+		return err == nil && slices.Contains(status.NSpids, uint64(s.pid))
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil &&
+		(s.cmdline == "" || strings.TrimRight(string(line), "\x00") == strings.TrimRight(s.cmdline, "\x00"))
 }
 
 // reachable turns an address from /proc/net, in words of the machine's byte

@@ -2,6 +2,7 @@ package live
 
 import (
 	"expvar"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,44 @@ func TestProcessThatListens(t *testing.T) {
 	}
 	if s.Process.PID != os.Getpid() || !strings.HasPrefix(s.Process.Go, "go1") {
 		t.Errorf("process %+v", s.Process)
+	}
+}
+
+// All ports are asked at once: each of these answers only when both were asked. What names another
+// process, as behind the port of a proxy, is not taken for this one's.
+func TestPortsOfProcess(t *testing.T) {
+	both := make(chan bool)
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case both <- true:
+		case <-both:
+		case <-r.Context().Done():
+			return
+		}
+		expvar.Handler().ServeHTTP(w, r)
+	}
+	var ports []string
+	for range 2 {
+		srv := serve(t, prefix("/debug/vars", http.HandlerFunc(handler)))
+		ports = append(ports, srv.Listener.Addr().String())
+	}
+	c := Config{Interval: short}
+	f := firstWithFigures(os.Getpid(), ports, c)
+	if f == nil {
+		t.Fatal("no figures")
+	}
+	defer f.Close()
+	if got, want := f.Source(), "http://"+ports[0]+"/debug/vars"; got != want {
+		t.Errorf("figures from %s, want %s", got, want)
+	}
+	for name, h := range map[string]http.Handler{
+		"expvar": prefix("/debug/vars", expvar.Handler()), "page": prefix("/debug/isobar/", newMonitor(t)),
+	} {
+		srv := serve(t, h)
+		if f := firstWithFigures(os.Getppid(), []string{srv.Listener.Addr().String()}, c); f != nil {
+			t.Errorf("%s: the figures of this process are taken for those of its parent", name)
+			f.Close()
+		}
 	}
 }
 

@@ -91,8 +91,9 @@ func Open(target string, c Config) (Feed, error) {
 	case err == nil:
 		return openFile(target, c)
 	}
-	if probes, ok := parseURL(target); ok {
-		return &webFeed{client: newClient(http.ProxyFromEnvironment), target: target, probes: probes, config: c}, nil
+	if probes, user, ok := parseURL(target); ok {
+		return &webFeed{client: &client{newClient(http.ProxyFromEnvironment), user}, target: Shown(target), probes: probes,
+			config: c}, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("watch: %w", err)
@@ -101,16 +102,24 @@ func Open(target string, c Config) (Feed, error) {
 		"number of a process, a file with gctrace lines, or - for standard input", target)
 }
 
-// parseURL returns the places to look for figures at a URL or host:port: under
-// the given path, then at the usual places.
-func parseURL(target string) ([]probe, bool) {
+// Shown returns a target without a password that its URL may have.
+func Shown(target string) string {
+	if u, err := url.Parse(target); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return target
+}
+
+// parseURL returns the places to look for figures at a URL or host:port, and its user: at
+// and under the given path, then at the usual places.
+func parseURL(target string) (_ []probe, user *url.Userinfo, ok bool) {
 	if !strings.Contains(target, "://") {
 		host, port, err := net.SplitHostPort(strings.SplitN(target, "/", 2)[0])
 		if err != nil {
-			return nil, false
+			return nil, nil, false
 		}
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return nil, false
+			return nil, nil, false
 		}
 		if host == "" {
 			target = "localhost" + target
@@ -119,25 +128,35 @@ func parseURL(target string) ([]probe, bool) {
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, false
+		return nil, nil, false
 	}
+	root := u.Scheme + "://" + u.Host
+	user, u.User = u.User, nil // in no message
 	var probes []probe
 	if given := strings.Trim(u.Path, "/"); given != "" {
+		at := u.String()
+		u.RawQuery, u.Fragment = "", ""
 		probes = append(probes, probe{u.JoinPath("/").String(), openPage})
 		if before, _, inPprof := strings.Cut(u.Path, "pprof"); inPprof {
 			u.Path = before
 			probes = append(probes, probe{u.JoinPath("pprof/").String(), openPprof})
 		} else {
-			probes = append(probes, probe{u.String(), openVars})
+			probes = append(append(probes, probe{at, openVars}), usual(root+"/"+given)...)
 		}
 	}
-	return append(probes, usual(u.Scheme+"://"+u.Host)...), true
+	return append(probes, usual(root)...), user, true
 }
 
 // usual returns the places where servers usually have figures, best first.
 func usual(base string) []probe {
 	return []probe{{base + "/debug/isobar/", openPage}, {base + "/debug/vars", openVars},
 		{base + "/debug/pprof/", openPprof}}
+}
+
+// A client asks a server, as a user if there is one.
+type client struct {
+	*http.Client
+	user *url.Userinfo
 }
 
 func newClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {

@@ -138,6 +138,35 @@ func prefix(path string, h http.Handler) http.Handler {
 	return mux
 }
 
+// A URL may name a user, whose password appears nowhere, a page behind a prefix, and a query.
+func TestWaysIn(t *testing.T) {
+	closed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "ops" || password != "s3cret" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		prefix("/svc/debug/pprof/", http.StripPrefix("/svc", http.HandlerFunc(pprof.Index))).ServeHTTP(w, r)
+	})
+	address := serve(t, closed).Listener.Addr().String()
+	for _, target := range []string{"http://ops:s3cret@" + address + "/svc", "http://ops:s3cret@" + address + "/svc/",
+		"http://ops:s3cret@" + address + "/svc/debug/pprof/heap?debug=1"} {
+		f := openTest(t, target, Config{})
+		next(t, f)
+		if got, want := f.Source(), "http://"+address+"/svc/debug/pprof/"; got != want {
+			t.Errorf("%s: figures from %s, want %s", target, got, want)
+		}
+	}
+	for target, want := range map[string]string{
+		"http://" + address + "/svc/debug/pprof/": "http://USER:PASSWORD@",
+		"http://ops:s3cret@" + address:            "name the path",
+	} {
+		_, err := openTest(t, target, Config{}).Next(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+}
+
 // A feed that lost its process finds the next one at the same place.
 func TestComesBack(t *testing.T) {
 	for _, kind := range []string{"page", "expvar"} {

@@ -20,7 +20,7 @@ import (
 // A probe is a place where a process may offer figures, and what opens it.
 type probe struct {
 	url  string
-	open func(ctx context.Context, client *http.Client, url string, c Config) (*sampler, error)
+	open func(ctx context.Context, client *client, url string, c Config) (*sampler, error)
 }
 
 // maxBody bounds an answer: the heap profile of a large program takes some MiB.
@@ -32,7 +32,7 @@ var errNotHere = errors.New("no figures here")
 // A webFeed reads from a server. After an error it connects again, to whatever
 // is there then.
 type webFeed struct {
-	client *http.Client
+	client *client
 	target string
 	probes []probe
 	config Config
@@ -47,6 +47,10 @@ type sampler struct {
 	next  func(ctx context.Context) (Sample, error)
 	notes []string
 	close func()
+	// The process that answers: what it was started with, joined by 0 bytes, or its number.
+	// Zero where it does not say.
+	cmdline string
+	pid     int
 }
 
 func (f *webFeed) Next(ctx context.Context) (Sample, error) {
@@ -87,9 +91,12 @@ func (f *webFeed) connect(ctx context.Context) error {
 		}
 		tried = append(tried, strings.TrimPrefix(err.Error(), errNotHere.Error()+": "))
 	}
-	return fmt.Errorf("watch: %s answers, but not with figures (%s); have the program import net/http/pprof or expvar, "+
-		"mount monitor.Handler() at /debug/isobar/, or name the path that they are mounted at", f.target,
-		strings.Join(tried, ", "))
+	all, remedy := strings.Join(tried, ", "), "have the program import net/http/pprof or expvar, mount "+
+		"monitor.Handler() at /debug/isobar/, or name the path that they are mounted at"
+	if strings.Contains(all, "401 Unauthorized") {
+		remedy = "name its user, as in http://USER:PASSWORD@HOST:PORT/"
+	}
+	return fmt.Errorf("watch: %s answers, but not with figures (%s); %s", f.target, all, remedy)
 }
 
 func (f *webFeed) Source() string {
@@ -115,7 +122,7 @@ func (f *webFeed) Close() error {
 }
 
 // get returns the body of an answer, whose status must be 200.
-func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+func get(ctx context.Context, client *client, url string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	resp, err := open(ctx, client, url)
@@ -133,10 +140,14 @@ func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	return body, nil
 }
 
-func open(ctx context.Context, client *http.Client, url string) (*http.Response, error) {
+func open(ctx context.Context, client *client, url string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
+	}
+	if client.user != nil {
+		password, _ := client.user.Password()
+		req.SetBasicAuth(client.user.Username(), password)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -166,7 +177,7 @@ type page struct {
 // page missed, some hundred bytes each.
 const longEvent = 8 << 20
 
-func openPage(ctx context.Context, client *http.Client, url string, _ Config) (*sampler, error) {
+func openPage(ctx context.Context, client *client, url string, _ Config) (*sampler, error) {
 	body, err := get(ctx, client, url+"history")
 	if err != nil {
 		return nil, err
@@ -199,7 +210,7 @@ func openPage(ctx context.Context, client *http.Client, url string, _ Config) (*
 	p.body, p.in, p.cancel = resp.Body, bufio.NewScanner(resp.Body), cancel
 	p.in.Buffer(nil, longEvent)
 	p.stall = max(5*time.Duration(history.Interval)*time.Millisecond, 10*time.Second)
-	return &sampler{url: url, next: p.next, close: p.close}, nil
+	return &sampler{url: url, next: p.next, close: p.close, pid: history.Process.PID}, nil
 }
 
 // take adds rows to the pending samples.
