@@ -21,16 +21,16 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// recorded is what the exercises must be explained by: the line that is to be
-// charged, by a part of it, what allocates there and the check that is about it.
-// The document's table of signatures is among them, its numbers put right.
+// recorded lists how the exercises must be explained: a part of the line to charge,
+// what allocates there and the check about it. It includes the document's table of
+// signatures, with corrected numbers.
 var recorded = []struct {
 	exercise int
 	variant  string
 	line     string
 	kind     string
 	check    string
-	frame    string // of the document's table, for CPU profiles; empty for none
+	frame    string // from the document's table, for CPU profiles; empty for none
 }{
 	{1, "before", "fmt.Sprintf(", "call", "sprintf", "runtime.mallocgc"},
 	{2, "kept", "keepBytes([]byte(in.token))", "conversion", "byteconv", "runtime.stringtoslicebyte"},
@@ -71,14 +71,14 @@ var exercisePackage = sync.OnceValues(func() ([]*unit, error) {
 		Patterns: []string{"./internal/lab/exercise"}, Checks: advise.All()})
 })
 
-// exerciseLife is shared: each profile is of the same packages.
+// exerciseLife is shared, because all profiles are of the same packages.
 var exerciseLife = sync.OnceValue(func() *lifetimes {
 	pkgs, _ := exercisePackage()
 	return newLifetimes(&cache{}, pkgs)
 })
 
-// resolve joins a profile to the exercises and returns what each of their lines
-// is explained by; lines are named by file, number and text.
+// resolve joins a profile to the exercises and returns the explanation of each line;
+// lines are named by file, number and text.
 func resolve(t *testing.T, profile string) (map[string]Explained, error) {
 	t.Helper()
 	pkgs, err := exercisePackage()
@@ -113,8 +113,8 @@ func recognized(lines map[string]Explained, text, kind, check string) bool {
 	return false
 }
 
-// TestAllocationsResolve records the allocations of each exercise, all of
-// them, and finds the line and the exercise in the profile.
+// TestAllocationsResolve records all allocations of each exercise, and finds the line
+// and the exercise in the profile.
 func TestAllocationsResolve(t *testing.T) {
 	if invariant.Race {
 		t.Skip("race builds allocate otherwise")
@@ -123,7 +123,7 @@ func TestAllocationsResolve(t *testing.T) {
 	defer func() { runtime.MemProfileRate = rate }()
 	for _, c := range recorded {
 		if c.exercise == 14 {
-			continue // its records are the runtime's: only CPU profiles have them
+			continue // the runtime makes its records: only CPU profiles have them
 		}
 		task := exercise(t, c.exercise, c.variant)
 		runtime.MemProfileRate = 1
@@ -145,7 +145,7 @@ func TestAllocationsResolve(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	lines, err := resolve(t, name) // the profile has all that the process made
+	lines, err := resolve(t, name) // the profile has everything that the process made
 	for _, c := range recorded {
 		if c.exercise != 14 && (err != nil || !recognized(lines, c.line, c.kind, c.check)) {
 			t.Errorf("exercise %d is not recognized at %q: %v, %s", c.exercise, c.line, err, listed(lines))
@@ -160,14 +160,13 @@ func btoi(b bool) int {
 	return 0
 }
 
-// TestSignaturesResolve records CPU profiles of the exercises that the
-// document's table of signatures names: until each has a sample in the line that
-// is to blame, as samples are few and fall by chance.
+// TestSignaturesResolve records CPU profiles of the exercises in the document's table of
+// signatures, until each has a sample in the line to blame: samples are few and random.
 func TestSignaturesResolve(t *testing.T) {
 	if testing.Short() || invariant.Race || rusage.Self().CPU() < 0 {
 		t.Skip("records CPU profiles of seconds of CPU time")
 	}
-	tasks := map[int]workload.Closed{} // by their place among the recorded
+	tasks := map[int]workload.Closed{} // by index in recorded
 	for i, c := range recorded {
 		if c.frame != "" {
 			tasks[i] = exercise(t, c.exercise, c.variant)
@@ -194,7 +193,7 @@ func TestSignaturesResolve(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, task := range tasks {
-			// Samples are of CPU time, however much of it there is.
+			// Samples follow CPU time, however much of it there is.
 			for before := rusage.Self(); task != nil && !found[i] && rusage.Self().Since(before).CPU() < 0.2; {
 				task.Loop(0, 50)
 			}
@@ -206,7 +205,7 @@ func TestSignaturesResolve(t *testing.T) {
 		lines, failed = resolve(t, name)
 		for i, c := range recorded {
 			kind := c.kind
-			if c.check != "" { // a goroutine and its closure are of one line
+			if c.check != "" { // a goroutine and its closure share a line
 				kind = ""
 			}
 			if tasks[i] != nil && failed == nil && recognized(lines, c.line, kind, c.check) {
@@ -229,7 +228,8 @@ func listed(lines map[string]Explained) string {
 	return b.String()
 }
 
-// TestWithin holds the interval of a number of objects to how often it has the true one: of 29 samples in 92 to 93 %.
+// TestWithin checks how often the interval of a number contains the true one: with 29
+// samples, in 92 to 93 %.
 func TestWithin(t *testing.T) {
 	const rate, all, trials = 1000, 300, 2000
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -258,7 +258,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestNumbersAreSampled: the report says how well it knows a number, and what it may not have seen.
+// TestNumbersAreSampled: the report says how accurate a number is, and what the profile may have missed.
 func TestNumbersAreSampled(t *testing.T) {
 	var made site
 	for size, n := range map[int64]int64{256: 40, 2048: 10} {
@@ -277,7 +277,7 @@ func TestNumbersAreSampled(t *testing.T) {
 	}
 }
 
-// TestHandedToGoroutines: the call that is looked at waits, while goroutines go on with what it gave them.
+// TestHandedToGoroutines: the sampled call waits, while goroutines go on with what it gave them.
 func TestHandedToGoroutines(t *testing.T) {
 	for kind, want := range map[life.HolderKind]lifeKind{life.Goroutine: kept, life.Chan: kept, life.Field: died} {
 		k := &subject{e: &Explained{}, c: &cause{}, life: lifetime{kind: kept, holder: life.Holder{Kind: kind}}}
@@ -287,7 +287,7 @@ func TestHandedToGoroutines(t *testing.T) {
 	}
 }
 
-// Objects without pointers below 16 bytes share blocks, and the profile counts those.
+// TestSharedBlocks: objects of less than 16 bytes without pointers share blocks, and the profile counts blocks.
 func TestSharedBlocks(t *testing.T) {
 	for _, tt := range []struct {
 		object, bytes int64
@@ -297,7 +297,7 @@ func TestSharedBlocks(t *testing.T) {
 		{8, 80, "10 objects in the profile, 8 bytes on average"}, // with pointers
 		{16, 160, "10 objects in the profile, 16 bytes on average"},
 		{0, 160, "at least 10 objects in the profile, 16 bytes on average: it counts blocks of 16, which smaller ones share"},
-		{0, 320, "10 objects in the profile, 32 bytes on average"}, // not known, and too large on average
+		{0, 320, "10 objects in the profile, 32 bytes on average"}, // unknown, and too large on average
 	} {
 		e := Explained{object: tt.object, Objects: 10, totals: Totals{Bytes: tt.bytes, Objects: 10}}
 		e.average()

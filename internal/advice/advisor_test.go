@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// TestRunEndsWithItsContext: an interrupt does not wait for the package that is checked.
+// TestRunEndsWithItsContext: an interrupt does not wait for the package being checked.
 func TestRunEndsWithItsContext(t *testing.T) {
 	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.26\n", "m.go": "package m\n"})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -34,7 +34,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	<-ended
 }
 
-// TestTextsAreReadOnce: however many findings a file has.
+// TestTextsAreReadOnce checks that a file is read once, however many findings it has.
 func TestTextsAreReadOnce(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.go")
 	put(t, name, []byte("package a\r\n\n\tvar x int\n"))
@@ -55,8 +55,8 @@ func TestTextsAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestRunningProgramsAreNotAskedAgain: --verify asks profiles which benchmarks run a line;
-// those of a running program have none, and the program may be gone.
+// TestRunningProgramsAreNotAskedAgain: --verify asks profiles which benchmarks run a
+// line. Profiles of a running program have no benchmarks, and the program may be gone.
 func TestRunningProgramsAreNotAskedAgain(t *testing.T) {
 	v := &verifier{Config: Config{Profiles: []string{"http://127.0.0.1:1/debug/pprof/"}}}
 	if err := v.sampled(t.Context(), nil, nil); err != nil {

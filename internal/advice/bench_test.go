@@ -9,7 +9,7 @@ import (
 // Tests look at what allocates in shorter time, and count all of it at once.
 func init() { profileTime, profileRate = "50ms", 1 }
 
-// A profile that tests have broken is left out, and said to be.
+// A profile that tests damaged is left out, with a note.
 func TestProfileLeavesOutBroken(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A package whose benchmarks fail does not keep the others from being profiled, and
-// the report says so. Where there is no other, it is an error.
+// A package with failing benchmarks does not keep the others from being profiled, and
+// the report says so. If there is no other package, it is an error.
 func TestProfileLeavesOutFailing(t *testing.T) {
 	bench := "\n\nimport \"testing\"\n\nvar list []int\n\nfunc BenchmarkF(b *testing.B) {\n\tfor b.Loop() {\n\t\tlist = F()\n\t}\n}\n"
 	dir := tree(t, map[string]string{
@@ -77,7 +77,7 @@ func TestProfileLeavesOutFailing(t *testing.T) {
 	}
 }
 
-// Of a package, the benchmarks that do not fail are profiled.
+// The benchmarks of a package that pass are profiled.
 func TestProfileKeepsWhatPasses(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
@@ -106,7 +106,7 @@ func BenchmarkF(b *testing.B) {
 	}
 }
 
-// A benchmark that panics takes the profiles of the others with it: these run again without it.
+// A benchmark that panics loses the profiles of the others, too: they run again without it.
 func TestProfileLeavesOutWhatPanics(t *testing.T) {
 	bench := func(name, body string) string {
 		return "func Benchmark" + name + "(b *testing.B) {\n" + body + "\n}\n\n"
@@ -132,8 +132,8 @@ func TestProfileLeavesOutWhatPanics(t *testing.T) {
 	}
 }
 
-// Allocations are counted in a run of their own, whose profile takes the place of the first; where it fails, the first
-// one stays.
+// A separate run counts allocations, and its profile replaces the first one. If it
+// fails, the first one stays.
 func TestProfileCounts(t *testing.T) {
 	defer func(rate int) { profileRate = rate }(profileRate)
 	profileRate = 16 << 10

@@ -11,7 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// TestBuildIDOfProgram: the linker writes one, and another program has another.
+// TestBuildIDOfProgram: the linker writes a build id, which differs between programs.
 func TestBuildIDOfProgram(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only ELF files have it")

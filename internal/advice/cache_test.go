@@ -27,8 +27,8 @@ func All(list []int) (n int) {
 }
 `
 
-// TestCache: what a second run finds comes from the cache, until the package,
-// what it imports or the checks change.
+// TestCache: a second run takes its findings from the cache, until the package, its
+// imports or the checks change.
 func TestCache(t *testing.T) {
 	dir, cacheDir := t.TempDir(), filepath.Join(t.TempDir(), "cache")
 	put(t, filepath.Join(dir, "go.mod"), []byte("module example.org/m\n\ngo 1.26\n"))
@@ -54,7 +54,7 @@ func TestCache(t *testing.T) {
 	if len(names) != 2 {
 		t.Fatalf("%d entries, want one for each package", len(names))
 	}
-	// What is in the files is what a hit returns.
+	// A hit returns the contents of the files.
 	for _, name := range names {
 		var o outcome
 		data, err := os.ReadFile(name)
@@ -81,12 +81,12 @@ func TestCache(t *testing.T) {
 	if r := look(some); len(r.Findings) != 1 || r.Findings[0].Message == "stored" {
 		t.Errorf("%+v: other checks, the same entry", r.Findings)
 	}
-	// A comment changes no export data and silences the line.
+	// A comment does not change export data, but silences the line.
 	put(t, filepath.Join(dir, "m.go"), []byte(strings.Replace(hot, "x))", "x)) //isobar:ignore sprintf seldom called", 1)))
 	if r := look(c); len(r.Findings) != 0 {
 		t.Errorf("%+v: the change was not seen", r.Findings)
 	}
-	// What cannot be read is found again.
+	// Unreadable entries are computed again.
 	put(t, filepath.Join(dir, "m.go"), []byte(hot))
 	for _, name := range entries(t, cacheDir) {
 		put(t, name, []byte("cut"))
@@ -96,8 +96,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheSeesImports: the same text means something else when what it
-// imports changes.
+// TestCacheSeesImports: the same text has another meaning when its imports change.
 func TestCacheSeesImports(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), []byte("module example.org/m\n\ngo 1.26\n"))

@@ -246,8 +246,8 @@ func TestCaveats(t *testing.T) {
 	}
 }
 
-// TestCaveatsComeLast: with a profile, what needs more than its function stands
-// below all that does not, whatever its share.
+// TestCaveatsComeLast: with a profile, findings with a caveat come after all others,
+// whatever their share.
 func TestCaveatsComeLast(t *testing.T) {
 	findings := []Finding{
 		{Check: "d", Share: &Shares{Bytes: 0.5}, Caveat: check.Interface},

@@ -25,7 +25,7 @@ func TestDocsAreCurrent(t *testing.T) {
 	}
 }
 
-// A check that belongs to no exercise has nothing to repeat.
+// A check without an exercise has no command to repeat.
 func TestDocsOfACheckWithoutExercise(t *testing.T) {
 	var page bytes.Buffer
 	c := check.New(check.Check{
@@ -40,9 +40,8 @@ func TestDocsOfACheckWithoutExercise(t *testing.T) {
 	}
 }
 
-// sarifRules are what SARIF 2.1.0 requires of the objects that are written,
-// from its schema: the required properties, and the values that an enumeration
-// allows.
+// sarifRules are the requirements of the SARIF 2.1.0 schema on the written objects: the
+// required properties, and the values of enumerations.
 var sarifRules = []struct {
 	path     string
 	required []string

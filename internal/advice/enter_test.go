@@ -33,8 +33,8 @@ func BenchmarkBoxed(b *testing.B) {
 }
 `
 
-// TestCallsTellSitesOfALineApart: a profile has one line for what a conversion makes and for the boxing of its result;
-// the program has two calls. A text of one byte needs no memory, and is boxed all the same.
+// TestCallsTellSitesOfALineApart: a profile has one line for a conversion and the boxing of
+// its result; the program has two calls. A string of one byte needs no memory, but is boxed.
 func TestCallsTellSitesOfALineApart(t *testing.T) {
 	if testing.Short() || invariant.Race {
 		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
@@ -66,7 +66,7 @@ func TestCallsTellSitesOfALineApart(t *testing.T) {
 	}
 }
 
-// TestEnteredReportsWhatItCannotRead: a profile that is cut is an error, and stays as it is.
+// TestEnteredReportsWhatItCannotRead: a damaged profile is an error, and stays as it is.
 func TestEnteredReportsWhatItCannotRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "p")
 	if err := os.WriteFile(name, []byte("no profile"), 0o600); err != nil {

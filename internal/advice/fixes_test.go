@@ -14,8 +14,8 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// applied makes all fixes of the findings that do not touch each other, and
-// returns the files that they change and how many fixes went in.
+// applied applies all fixes of the findings that do not overlap, and returns the
+// changed files and the number of applied fixes.
 func applied(t *testing.T, findings []Finding) (files map[string][]byte, fixes int) {
 	t.Helper()
 	taken := map[string][]change{}
@@ -41,8 +41,8 @@ func applied(t *testing.T, findings []Finding) (files map[string][]byte, fixes i
 	return files, fixes
 }
 
-// overlaps reports whether a change of more touches one that is taken, imports
-// of the same package aside.
+// overlaps reports whether a change of more overlaps a taken one, apart from imports of
+// the same package.
 func overlaps(taken map[string][]change, more fix) bool {
 	for name, changes := range more {
 		for _, c := range changes {
@@ -56,8 +56,7 @@ func overlaps(taken map[string][]change, more fix) bool {
 	return false
 }
 
-// TestFixesCompile makes every fix of the checks' testdata at once: what comes
-// out is Go that compiles.
+// TestFixesCompile applies every fix of the checks' testdata at once: the result must compile.
 func TestFixesCompile(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -91,7 +90,7 @@ func TestFixesCompile(t *testing.T) {
 			put(t, filepath.Join(dir, strings.TrimPrefix(from, root)), text)
 		}
 	}
-	// Not testdata, which the go command leaves out.
+	// The go command ignores testdata.
 	if err := os.Rename(filepath.Join(dir, "advise"), filepath.Join(dir, "a")); err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +105,8 @@ func TestFixesCompile(t *testing.T) {
 	run(t, dir, "go", append([]string{"build"}, packages...)...)
 }
 
-// TestFixesKeepModules makes every fix of whole modules at once and runs their
-// tests before and after. ISOBAR_FIX_MODULES lists directories of modules; they
-// are not changed.
+// TestFixesKeepModules applies every fix of whole modules at once and runs their tests before
+// and after. ISOBAR_FIX_MODULES lists directories of modules; the test does not change them.
 func TestFixesKeepModules(t *testing.T) {
 	list := os.Getenv("ISOBAR_FIX_MODULES")
 	if list == "" {
@@ -157,7 +155,7 @@ func TestFixesKeepModules(t *testing.T) {
 	}
 }
 
-// outcomes runs go test and says of each package whether it passed.
+// outcomes runs go test and returns whether each package passed.
 func outcomes(dir string, args []string) map[string]bool {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
@@ -190,7 +188,7 @@ func run(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// Line comments, as parser generators write them, do not move a fix.
+// Line directives, as written by parser generators, do not move a fix.
 func TestFixesUnderLineComments(t *testing.T) {
 	text := `package m
 

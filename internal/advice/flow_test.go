@@ -103,7 +103,7 @@ func Spelled() {
 }
 `
 
-// locate notes where the compiler has the expressions of a line that are spelled as a site's, of its kind.
+// locate records where the compiler has the expressions of a line with the spelling and kind of a site.
 func locate(x *explainer, p *life.Package, e *Explained) {
 	for _, s := range p.At(absolute(x.base, e.File), e.Line) {
 		if s.From == e.Line && spelled(p, s.Node) == e.What && (e.Kind == "" || e.Kind == s.Kind.String()) {
@@ -112,8 +112,8 @@ func locate(x *explainer, p *life.Package, e *Explained) {
 	}
 }
 
-// TestFlows: the report has the compiler's step and the place that decides, in whichever words this
-// toolchain has it, and none where it says different things.
+// TestFlows: the report has the compiler's step and the deciding place, in the words of
+// this toolchain, and none if the compiler says different things.
 func TestFlows(t *testing.T) {
 	x, p := explainerOf(t, flowing)
 	x.Dir = x.base
@@ -127,7 +127,7 @@ func TestFlows(t *testing.T) {
 	file := p.Fset.Position(p.Files[0].Package).Filename
 	reached := func(comments string) *cause {
 		c := &cause{chains: map[string]*chain{}}
-		for i, one := range strings.Fields(comments) { // each makes a hundredth of what the one before makes
+		for i, one := range strings.Fields(comments) { // each makes a hundredth of the one before
 			c.chains[one] = &chain{made: true, frames: []frame{{place: place{file, line(one)}}},
 				site: site{Totals: Totals{Bytes: []int64{10000, 100, 100}[i]}}}
 		}
@@ -140,7 +140,7 @@ func TestFlows(t *testing.T) {
 		{"small", "here there", "all[1] = v", "stored"}, {"small", "keeps here there", "", ""},
 		{"through", "", "all[3] = v", "put"}, {"variable", "", "v.n = &t", "address"}, {"same", "", "return", "same"},
 		{"alike", "", "", ""}, {"either", "", "return v", "yes or"}, {"late", "", "return v", "once"},
-		{"small", " ", "return", "small"}, {"mine", " ", "return", "given"}, // inlined into tests alone
+		{"small", " ", "return", "small"}, {"mine", " ", "return", "given"}, // inlined into tests only
 		{"boxed", "", "return", "boxed"}, {"spelled", "", "kept = all", "fills"},
 		{"looped", "", "for v := range seq { // looped (call parameter)", ""},
 	}
@@ -241,7 +241,7 @@ func Value(p *t) any { return *p }
 func Sum(a, b int) any { return -(a + b) }
 `
 
-// TestSpotsAreThoseOfTheCompiler: the compiler says one thing of each expression.
+// TestSpotsAreThoseOfTheCompiler: the compiler says exactly one thing about each expression.
 func TestSpotsAreThoseOfTheCompiler(t *testing.T) {
 	x, p := explainerOf(t, spotted)
 	x.Dir = x.base
@@ -327,7 +327,7 @@ func Elements(list [][]int) {
 }
 `
 
-// TestBeginningsAreNamed: what grows begins wherever the code or the callers on the stacks make it.
+// TestBeginningsAreNamed: a growing object begins wherever the code, or callers on the stacks, make it.
 func TestBeginningsAreNamed(t *testing.T) {
 	x, p := explainerOf(t, growing)
 	file := p.Fset.Position(p.Files[0].Package).Filename
@@ -366,7 +366,7 @@ func TestBeginningsAreNamed(t *testing.T) {
 	}
 }
 
-// TestBenchmarksGiveWhatGrows: a benchmark is no code of the module, but it may be what decides.
+// TestBenchmarksGiveWhatGrows: a benchmark is not code of the module, but may decide.
 func TestBenchmarksGiveWhatGrows(t *testing.T) {
 	x, p := explainerOf(t, growing)
 	file := p.Fset.Position(p.Files[0].Package).Filename
@@ -379,7 +379,7 @@ func TestBenchmarksGiveWhatGrows(t *testing.T) {
 		{"grows", "itself", "example.org/m.BenchmarkGiven.func1", "it grows what is given by m.BenchmarkGiven.func1 as list"},
 		{"quote", "", "example.org/m.BenchmarkQuoted", "it grows what is given by m.BenchmarkQuoted as list"},
 		{"grows", "", "sort.Slice", ""},
-		{"grows", "element", "example.org/m.BenchmarkElements", ""}, // something between calls it
+		{"grows", "element", "example.org/m.BenchmarkElements", ""}, // called through something else
 		{"grows", "", "", ""},
 	} {
 		c := &cause{chains: map[string]*chain{"": {made: true, beyond: tt.beyond, origin: frame{place: place{file,
@@ -395,7 +395,7 @@ func TestBenchmarksGiveWhatGrows(t *testing.T) {
 	}
 }
 
-// TestCopiesAreNamed: where the copies of what is inlined go to the heap by different ways, none decides.
+// TestCopiesAreNamed: if inlined copies go to the heap by different ways, no place decides.
 func TestCopiesAreNamed(t *testing.T) {
 	x, p := explainerOf(t, flowing)
 	x.Dir = x.base
@@ -420,7 +420,7 @@ func TestCopiesAreNamed(t *testing.T) {
 	}
 }
 
-// TestBenchmarksDecideOfWhatTheyInline: tests are not compiled again, so that nothing is proven of a copy there.
+// TestBenchmarksDecideOfWhatTheyInline: tests are not compiled again, so nothing is proven about copies in them.
 func TestBenchmarksDecideOfWhatTheyInline(t *testing.T) {
 	x, p := explainerOf(t, flowing)
 	x.Dir = x.base
@@ -448,7 +448,8 @@ func TestBenchmarksDecideOfWhatTheyInline(t *testing.T) {
 	}
 }
 
-// TestInstancesOfTests: where only tests have instances of a generic function, what the compiler says of those is said.
+// TestInstancesOfTests: if only tests instantiate a generic function, the compiler's
+// facts are those of the tests.
 func TestInstancesOfTests(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\ntype list[T any] struct{ of []T }\n\n//go:noinline\n"+
 		"func (l *list[T]) copied() *list[T] {\n\tother := *l\n\treturn &other\n}\n")
@@ -469,7 +470,7 @@ func TestInstancesOfTests(t *testing.T) {
 	}
 }
 
-// TestBoxesFitSharedBlocks: an integer that is boxed for a map of another line is in a block of 16 bytes.
+// TestBoxesFitSharedBlocks: an integer boxed for a map of another line lies in a block of 16 bytes.
 func TestBoxesFitSharedBlocks(t *testing.T) {
 	_, p := explainerOf(t, "package m\n\nfunc f(l int, set func(map[string]any)) {\n"+
 		"\tset(map[string]any{\n\t\t\"a\": l,\n\t})\n}\n")
@@ -479,7 +480,7 @@ func TestBoxesFitSharedBlocks(t *testing.T) {
 	}
 }
 
-// TestRoomOfMaps: the runtime makes what a map is asked to have room for, wherever the map is.
+// TestRoomOfMaps: the runtime allocates a map with a large size hint even if it does not escape.
 func TestRoomOfMaps(t *testing.T) {
 	x, p := explainerOf(t, `package m
 
@@ -514,7 +515,7 @@ func few(in []int) map[int]int {
 	}
 }
 
-// TestRunesBecomeStrings: a string that is made of a rune is allocated.
+// TestRunesBecomeStrings: a string made from a rune is allocated.
 func TestRunesBecomeStrings(t *testing.T) {
 	_, p := explainerOf(t, "package m\n\nvar kept string\n\nfunc f(r rune) {\n\tkept = string(r)\n}\n")
 	at := place{p.Fset.Position(p.Files[0].Package).Filename, 6}

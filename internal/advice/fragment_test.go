@@ -8,8 +8,7 @@ import (
 	"github.com/isobar-go/isobar/advise"
 )
 
-// TestFragment holds that a fragment has all of a page but what another page has
-// itself.
+// TestFragment checks that a fragment has everything of a page except what the outer page has itself.
 func TestFragment(t *testing.T) {
 	finding := Finding{File: "hot.go", Line: 4, Check: "sprintf", Severity: "advice", Message: "<b>&",
 		Share: &Shares{Bytes: 0.5},

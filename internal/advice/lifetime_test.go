@@ -7,8 +7,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// TestChain holds a way to the callers in the packages, also where another package
-// calls a function literal of theirs.
+// TestChain checks the way to the callers in the packages, also if another package
+// calls their function literal.
 func TestChain(t *testing.T) {
 	j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}}
 	line := func(function, file string, at int64) profile.Line {

@@ -50,7 +50,7 @@ func BenchmarkLast(b *testing.B) {
 `,
 }
 
-// given is the budget for a module: a time, and more on a machine that takes long to build it.
+// given sets the budget for a module: a time, and more on a machine that takes long to build it.
 func given(t *testing.T, c *Config, budget time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -65,8 +65,8 @@ func given(t *testing.T, c *Config, budget time.Duration) {
 	c.Limit = Limit{Budget: budget + 8*time.Since(began), Began: time.Now()}
 }
 
-// holds fails a test unless a text says that something was given some time, and a quarter of the budget at most:
-// half of what is left of a half.
+// holds fails a test unless a text says that something was given some time, at most a
+// quarter of the budget: half of what is left of a half.
 func (l Limit) holds(t *testing.T, text, what string) {
 	t.Helper()
 	l.over(t)
@@ -77,8 +77,8 @@ func (l Limit) holds(t *testing.T, text, what string) {
 	}
 }
 
-// over fails a test that took far longer than its budget, which is eight times what this machine needs for a build, and
-// more: how late a busy one ends what was started is not the budget's.
+// over fails a test that took more than three times its budget, which is at least eight
+// builds: the budget does not cover how late a busy machine ends processes.
 func (l Limit) over(t *testing.T) {
 	t.Helper()
 	if took := time.Since(l.Began); took > 3*l.Budget {
@@ -86,7 +86,7 @@ func (l Limit) over(t *testing.T) {
 	}
 }
 
-// What a command starts ends with its budget, and what was measured until then counts.
+// Processes that a command starts end with its budget, and what was measured until then counts.
 func TestBudget(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds, and waits for the end of a budget")
@@ -124,7 +124,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// waiting is a module whose TestMain does something and then waits.
+// waiting returns the Config of a module whose TestMain does something and then waits.
 func waiting(t *testing.T, first string) Config {
 	return Config{Dir: tree(t, map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
@@ -134,7 +134,7 @@ func waiting(t *testing.T, first string) Config {
 	})}
 }
 
-// The time may be over where no benchmark runs: between two, or after the last. What ended counts.
+// The time may end while no benchmark runs: between two, or after the last. Finished ones count.
 func TestBudgetBetween(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds, and waits for the end of a budget")
@@ -147,7 +147,7 @@ func TestBudgetBetween(t *testing.T) {
 	}
 }
 
-// A TestMain that waits is no benchmark: the error says so.
+// A waiting TestMain is no benchmark: the error says so.
 func TestBudgetNothing(t *testing.T) {
 	c := waiting(t, "_ = m")
 	given(t, &c, 6*time.Second)
@@ -158,7 +158,7 @@ func TestBudgetNothing(t *testing.T) {
 	c.holds(t, strings.ReplaceAll(err.Error(), ",", ":"), "no benchmark had begun after ")
 }
 
-// TestShare holds that packages share the time by their benchmarks, and that one of these never has more than half.
+// TestShare checks that packages share the time by their benchmarks, and that none gets more than half.
 func TestShare(t *testing.T) {
 	few := &testPackage{benches: []string{"BenchmarkA"}}
 	many := &testPackage{benches: []string{"BenchmarkA", "BenchmarkB", "BenchmarkC"}}

@@ -18,8 +18,8 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/image"
 )
 
-// lifetimes has what the package of the test data says of each function: the
-// kind of site, and how long what it makes lives.
+// plantedLifetimes lists the functions of the test data, with the kind of site and how
+// long what it makes lives.
 var plantedLifetimes = []struct{ function, kind, want string }{
 	{"Dies", "make", "dies with the call of planted.Dies"},
 	{"inner", "make", "dies with the call of planted.Outer"},
@@ -85,8 +85,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestRuntimeHolds: a goroutine that waits for a channel may have nothing else of it, so that the runtime's lists lead
-// to it, which no reader knows by their names.
+// TestRuntimeHolds: a goroutine that waits for a channel may be held by the runtime's
+// lists alone, whose names mean nothing to a reader.
 func TestRuntimeHolds(t *testing.T) {
 	global := heap.Root{Kind: image.Global, Name: "runtime.allgptr"}
 	waiting := []graph.Step{{Type: "[]*runtime.g", Label: "[]"}, {Type: "runtime.g", Label: ".waiting"},
@@ -110,7 +110,8 @@ func TestRuntimeHolds(t *testing.T) {
 	}
 }
 
-// TestMeasuringGoesOnAfterBenchmarksWithoutEnd: what such a benchmark shows counts, it is named, and the next one runs.
+// TestMeasuringGoesOnAfterBenchmarksWithoutEnd: such a benchmark is named, its results
+// count, and the next runs.
 func TestMeasuringGoesOnAfterBenchmarksWithoutEnd(t *testing.T) {
 	if runtime.GOOS != "linux" || testing.Short() {
 		t.Skip("it builds and runs benchmarks")
@@ -150,7 +151,7 @@ func BenchmarkNext(*testing.B) {}
 	}
 }
 
-// TestHooksAreOld: modules of old language versions can be measured, too.
+// TestHooksAreOld: modules with old language versions can be measured, too.
 func TestHooksAreOld(t *testing.T) {
 	dir := t.TempDir()
 	in := instrumenter{hooks: "example.org/m/" + hookPackage}
@@ -174,8 +175,8 @@ func TestHooksAreOld(t *testing.T) {
 	}
 }
 
-// TestSharesNeedASample: shares are said of parts that enough calls and objects show, and nobody is said to hold
-// what is of other sizes than those that were seen.
+// TestSharesNeedASample: shares are only reported with enough calls and objects, and no
+// holder is named for sizes that were not seen.
 func TestSharesNeedASample(t *testing.T) {
 	at := frame{place: place{"/m/m.go", 7}, function: "example.org/m.F"}
 	by, kept := bench{"example.org/m", "BenchmarkF"}, heldBy{rank: byGlobal, name: "m.all"}
@@ -208,7 +209,7 @@ func TestSharesNeedASample(t *testing.T) {
 	}
 }
 
-// TestWhatGrowsIsNamed: a slice that append grows from nothing is declared somewhere.
+// TestWhatGrowsIsNamed: the report names the declaration of a slice that append grows from nothing.
 func TestWhatGrowsIsNamed(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\nfunc f(in map[int]bool, list []int) ([]int, []int) {\n\tvar out []int\n"+
 		"\tfor v := range in {\n\t\tif v > 3 {\n\t\t\tout = append(out, v)\n\t\t}\n\t}\n\treturn out, append(list, 1)\n}\n")
@@ -221,7 +222,7 @@ func TestWhatGrowsIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhatTestsMakeIsTheirs: what a test's function makes as the packages call it is none of theirs.
+// TestWhatTestsMakeIsTheirs: what a test's function makes when the packages call it is not charged to the packages.
 func TestWhatTestsMakeIsTheirs(t *testing.T) {
 	line := func(function, file string) profile.Line {
 		return profile.Line{Function: &profile.Function{Name: function, Filename: file}, Line: 3}
@@ -236,7 +237,7 @@ func TestWhatTestsMakeIsTheirs(t *testing.T) {
 	}
 }
 
-// TestCopiesAreOneCause: what copies of a function literal make at a line is one site, of the literal's own name.
+// TestCopiesAreOneCause: copies of a function literal are one site per line, with the literal's own name.
 func TestCopiesAreOneCause(t *testing.T) {
 	j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}, lengths: map[string]int{"/m/m.go": 9},
 		timings: newTimings(), causes: map[causeKey]*cause{}}
@@ -249,13 +250,13 @@ func TestCopiesAreOneCause(t *testing.T) {
 	for _, c := range j.causes {
 		got[c.function] = c.Bytes
 	}
-	want := map[string]int64{"example.org/m.twice.func1": 192, "example.org/m.twice": 256} // where the literal is made
+	want := map[string]int64{"example.org/m.twice.func1": 192, "example.org/m.twice": 256} // twice makes the literal
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// TestLeavesOfNothingMade: a size that was looked for and not made has no parts.
+// TestLeavesOfNothingMade: a size that was looked up, but not made, has no parts.
 func TestLeavesOfNothingMade(t *testing.T) {
 	at := frame{place: place{"/m/m.go", 7}}
 	m := sightings{}
@@ -265,8 +266,8 @@ func TestLeavesOfNothingMade(t *testing.T) {
 	}
 }
 
-// TestOutgrownIsNotUsedAgain: what append outgrows dies while the result keeps the last
-// array, which nobody may overwrite: nothing of it is used again.
+// TestOutgrownIsNotUsedAgain: arrays that append outgrows die, but the result keeps the
+// last one, which nobody may overwrite: no memory is reused.
 func TestOutgrownIsNotUsedAgain(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\nfunc f(in []int) (out []int) {\n\tfor _, v := range in {\n"+
 		"\t\tout = append(out, v)\n"+

@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// sharedLines are lines of which one expression has a fix, and others do not.
+// sharedLines are lines with one expression that has a fix, and others without.
 const sharedLines = `package m
 
 import (
@@ -37,8 +37,8 @@ func Boxed(h *Held, in []int) {
 }
 `
 
-// TestFixesAreOfTheirExpression: what a check has for one expression of a line is not offered
-// for what another one makes.
+// TestFixesAreOfTheirExpression: a check's fix of one expression is not offered for
+// another one of the line.
 func TestFixesAreOfTheirExpression(t *testing.T) {
 	x, p := explainerOf(t, sharedLines)
 	r, err := Run(t.Context(), Config{Dir: x.base, Patterns: []string{"."}, Checks: advise.All()})
@@ -82,7 +82,8 @@ func TestFixesAreOfTheirExpression(t *testing.T) {
 	}
 }
 
-// TestBoxesOfInterfaces: an interface as the only field of a struct has two words, which do not fit into another one.
+// TestBoxesOfInterfaces: a struct of one interface field has two words, and does not
+// fit into an interface.
 func TestBoxesOfInterfaces(t *testing.T) {
 	_, p := explainerOf(t, "package m\n\ntype value interface{ get() any }\n\ntype wrapper struct{ v any }\n\n"+
 		"func (w wrapper) get() any { return w.v }\n\nvar one = wrapper{1}\n\n"+
@@ -114,7 +115,7 @@ func TestBoxingKeepsToTheGoVersion(t *testing.T) {
 	}
 }
 
-// What a package sets up once is not decided by the call that happens to come first.
+// The call that happens to come first does not decide what a package sets up once.
 func TestMadeOnce(t *testing.T) {
 	way := func(inside int, functions ...string) *chain {
 		w := &chain{made: true, inside: inside}

@@ -11,9 +11,8 @@ import (
 	"github.com/isobar-go/isobar/advise"
 )
 
-// TestPage builds a page of everything that one can hold, hostile text
-// included. The browser tests look at it: ISOBAR_ADVICE_PAGE names the file to
-// leave it in.
+// TestPage builds a page of everything that a page can hold, hostile text included. The
+// browser tests look at it: ISOBAR_ADVICE_PAGE names the file to leave it in.
 func TestPage(t *testing.T) {
 	const hostile = `</code><script>document.title="owned"</script>` + "\u202e\x1b[31m"
 	dir := tree(t, map[string]string{"hot.go": "package p\n\nfunc f() {\n\tx := \"" + hostile + "\"\n\t_ = x\n}\n", "long.go": strings.Repeat("// "+strings.Repeat("long ", 60)+"\n", 40)})

@@ -183,8 +183,9 @@ func begins(in []int) []int {
 }
 `
 
-// TestListsBeginWithRoom: a list gets its capacity where the code makes it, or just before something is certain to
-// be appended, so that one that is nil stays so. Where somebody could see the difference it is left.
+// TestListsBeginWithRoom: a list gets its capacity where the code makes it, or just
+// before an append that adds something for sure, so that a nil list stays nil. A list
+// stays as it is if somebody could see the difference.
 func TestListsBeginWithRoom(t *testing.T) {
 	x, p := explainerOf(t, lists)
 	for _, decl := range p.Files[0].Decls {
@@ -219,7 +220,7 @@ func TestListsBeginWithRoom(t *testing.T) {
 	}
 }
 
-// TestRoomByCounts: what slices begin with, from how many objects of each size there are.
+// TestRoomByCounts: initial capacities, from the number of objects of each size.
 func TestRoomByCounts(t *testing.T) {
 	all := func(n ...int64) map[int64]*Totals {
 		out := map[int64]*Totals{}
@@ -234,7 +235,7 @@ func TestRoomByCounts(t *testing.T) {
 	}{
 		{all(100, 100, 100), 8, 4096, 4},
 		{all(100, 100, 100), 8, 31, 2},
-		{all(100, 100, 1), 8, 4096, 2}, // few grow so far
+		{all(100, 100, 1), 8, 4096, 2}, // few grow that large
 		{all(0, 100, 60), 12, 4096, 2}, // not 2.7
 		{all(100), 8, 4096, 0},
 		{nil, 8, 4096, 0},

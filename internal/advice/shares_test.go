@@ -2,8 +2,8 @@ package advice
 
 import "testing"
 
-// TestSharesSayWhatWasMeasured: without a CPU profile nothing is known of CPU time, nor of bytes without one of
-// allocations.
+// TestSharesSayWhatWasMeasured: CPU time is unknown without a CPU profile, bytes
+// without a profile of allocations.
 func TestSharesSayWhatWasMeasured(t *testing.T) {
 	for want, s := range map[string]Shares{
 		"10.0 % of bytes, 0.0 % of objects":                {Bytes: 0.1},

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// stackOf adds a sample of what a line of m.go does: the functions called from
-// it, the leaf first. F is the function of the line; line 30 is called from
-// line 40.
+// stackOf adds a sample of a line of m.go: below are the functions called from it, leaf
+// first. F is the function of the line; line 40 calls line 30.
 func stackOf(p *profile.Profile, line, bytes int64, values []int64, below ...string) {
 	s := &profile.Sample{Value: values}
 	if bytes > 0 {
@@ -49,8 +48,8 @@ func save(t *testing.T, p *profile.Profile) string {
 	return name
 }
 
-// TestFindingsHaveWhatTheyName: a finding's share is what it would save, not
-// all that its lines do.
+// TestFindingsHaveWhatTheyName: the share of a finding is what its fix saves, not
+// everything on its lines.
 func TestFindingsHaveWhatTheyName(t *testing.T) {
 	allocs := &profile.Profile{SampleType: []*profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}}}
 	stackOf(allocs, 14, 16, []int64{100, 1600}) // a slice begins,
@@ -120,7 +119,7 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 	}
 }
 
-// TestCollection: the collector's CPU time is told apart, in assists, too.
+// TestCollection: the collector's CPU time is separate, in assists, too.
 func TestCollection(t *testing.T) {
 	allocs := &profile.Profile{SampleType: []*profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}}}
 	stackOf(allocs, 14, 16, []int64{75, 7500})

@@ -101,8 +101,7 @@ func TestD(t *testing.T) {
 		"func TestOther(t *testing.T) { panic(\"not asked\") }\n",
 }
 
-// verdicts verifies the fixes of the module and returns what came of them, by
-// function.
+// verdicts verifies the fixes of the module and returns their outcomes by function.
 func verdicts(t *testing.T, dir string, change func(*Config)) map[string]Verified {
 	t.Helper()
 	c := Config{Dir: dir, Checks: []*check.Check{regexpcompile.Check, sprintf.Check}}
@@ -123,7 +122,7 @@ func verdicts(t *testing.T, dir string, change func(*Config)) map[string]Verifie
 	return out
 }
 
-// Tests that fail or are flaky without a fix have no say, and it says so; those
+// Tests that fail or are flaky without a fix have no say, and the report says so; those
 // of packages that depend on the change have one.
 func TestVerifyTests(t *testing.T) {
 	if testing.Short() {
@@ -156,7 +155,7 @@ func TestVerifyTests(t *testing.T) {
 	}
 }
 
-// What the budget ends is unproven, and says so.
+// A remedy that the budget cuts is unproven, and says so.
 func TestVerifyBudget(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and measures")
@@ -178,7 +177,7 @@ func TestVerifyBudget(t *testing.T) {
 	}
 }
 
-// The verdict is the same in nine of ten repetitions beside two busy loops.
+// The verdict is the same in nine of ten repetitions next to two busy loops.
 func TestVerifyStable(t *testing.T) {
 	if os.Getenv("ISOBAR_SOAK") == "" {
 		t.Skip("takes minutes: set ISOBAR_SOAK=1")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// timedFile says of its lines whether a benchmark times them: it does where
-// nothing is said, or nothing can be told.
+// timedFile says on its lines whether a benchmark times them: it does if nothing is
+// said, or nothing can be told.
 const timedFile = `package m
 
 import "testing"
@@ -108,7 +108,7 @@ func TestTimed(t *testing.T) {
 			t.Errorf("line %d is left out although its stack does not reach down to the benchmark", i+1)
 		}
 	}
-	// Within a helper's own preparation, called from a loop that is timed.
+	// In a helper's own preparation, called from a timed loop.
 	if stack := []profile.Line{top, line("example.org/m.B", name, 6), line("example.org/m.B", name, 8), run}; j.prepares(stack, true) {
 		t.Error("what a timed loop calls is left out")
 	}
@@ -120,7 +120,7 @@ func TestTimed(t *testing.T) {
 	}
 }
 
-// TestParts: a part of a benchmark has a stack of its own, on which only the function is that begins it.
+// TestParts: a part of a benchmark has its own stack, which has only the function that begins it.
 func TestParts(t *testing.T) {
 	const file = `package m
 
@@ -154,8 +154,8 @@ func other(b *testing.B) {}
 	}
 }
 
-// TestLiteralsAreFunctionsOfTheirOwn: what the body of a function literal
-// allocates is not of the place where it is made.
+// TestLiteralsAreFunctionsOfTheirOwn: allocations in the body of a function literal do
+// not count where the literal is made.
 func TestLiteralsAreFunctionsOfTheirOwn(t *testing.T) {
 	const text = `package m
 

@@ -159,7 +159,7 @@ func NoOther() int {
 }
 `
 
-// joined is what becomes of the first functions.
+// joined is the result for the first functions.
 const joined = `func YesCounters(in []int) (int, item) {
 	var shared struct {
 		n   int
@@ -202,7 +202,7 @@ func YesGeneric[K comparable, V any](in []V) *K {
 }
 `
 
-// united are the proposals for each function of a file, by their keys, if a profile has objects of each variable.
+// united returns the proposals for each function of a file, by key, if a profile has objects of each variable.
 func united(x *explainer, p *life.Package) map[string]map[string]fix {
 	var subjects []*subject
 	x.Try, x.causes = true, map[causeKey]*cause{}
@@ -229,7 +229,7 @@ func united(x *explainer, p *life.Package) map[string]map[string]fix {
 	return all
 }
 
-// unite returns the source with all proposals made.
+// unite returns the source with all proposals applied.
 func unite(t *testing.T, all map[string]map[string]fix) (string, error) {
 	t.Helper()
 	edits, name := []change(nil), ""
@@ -248,8 +248,8 @@ func unite(t *testing.T, all map[string]map[string]fix) (string, error) {
 	return string(text), err
 }
 
-// TestVariablesLieTogether: variables of one statement list that live as long as each other become one object, and
-// the code still has its meaning.
+// TestVariablesLieTogether: variables of one statement list with the same lifetime
+// become one object, and the code keeps its meaning.
 func TestVariablesLieTogether(t *testing.T) {
 	x, p := explainerOf(t, apart)
 	all := united(x, p)
@@ -279,7 +279,7 @@ func TestVariablesLieTogether(t *testing.T) {
 	}
 }
 
-// TestOneStructAFunction: what would declare the same name in a function is not tried together.
+// TestOneStructAFunction: proposals that declare the same name in a function are not tried together.
 func TestOneStructAFunction(t *testing.T) {
 	all := united(explainerOf(t, `package m
 

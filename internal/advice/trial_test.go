@@ -280,8 +280,8 @@ func BenchmarkOnStack(b *testing.B) {
 }
 `
 
-// TestRemediesAreTried: what saves is a remedy, with what was measured. What takes more bytes, or breaks a test, is
-// none, and nothing is said of it, but of another that saves at the same place.
+// TestRemediesAreTried: a fix that saves is a remedy, with its figures. One that takes more bytes or
+// breaks a test is none and not mentioned; another fix that saves at the same place is.
 func TestRemediesAreTried(t *testing.T) {
 	if testing.Short() || invariant.Race {
 		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")

@@ -7,8 +7,8 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// expressions are functions each of which has one expression of the kind that its name ends
-// with. Those that have a remedy begin with Yes.
+// expressions are functions with one expression each, of the kind that ends the
+// function's name. Those with a remedy begin with Yes.
 const expressions = `package m
 
 import "strings"
@@ -35,7 +35,7 @@ func NoCharactersAppend(in string) (out []rune) {
 }
 `
 
-// explainerOf returns what explains a package of one file.
+// explainerOf returns an explainer of a package of one file.
 func explainerOf(t *testing.T, source string) (*explainer, *life.Package) {
 	t.Helper()
 	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": source})
@@ -47,8 +47,8 @@ func explainerOf(t *testing.T, source string) (*explainer, *life.Package) {
 	return x, x.life.of(units[0].Package)
 }
 
-// TestRemediesNeedWhatTheyRestOn: a remedy is named where the code of the function and of what it
-// calls leaves no doubt.
+// TestRemediesNeedWhatTheyRestOn: a remedy is only named if the code of the function
+// and its callees leaves no doubt.
 func TestRemediesNeedWhatTheyRestOn(t *testing.T) {
 	x, p := explainerOf(t, expressions)
 	judged := 0
@@ -70,8 +70,8 @@ func TestRemediesNeedWhatTheyRestOn(t *testing.T) {
 	}
 }
 
-// TestReturnsOfSlicesMayAllocate: append begins a slice on the stack, and the return moves it to
-// the heap; a number that is returned was never anywhere else.
+// TestReturnsOfSlicesMayAllocate: append begins a slice on the stack, and the return
+// moves it to the heap; returning a number never allocates.
 func TestReturnsOfSlicesMayAllocate(t *testing.T) {
 	x, p := explainerOf(t, `package m
 
@@ -103,7 +103,7 @@ func Sum(in []int) (n int) {
 	}
 }
 
-// TestLooksSayWhatHolds: what a look says of an expression is not said of those beside which it is wrong.
+// TestLooksSayWhatHolds: what the report says about one expression is not said about others for which it is wrong.
 func TestLooksSayWhatHolds(t *testing.T) {
 	x, p := explainerOf(t, `package m
 
@@ -153,7 +153,7 @@ func made() *pair { return new(pair) }
 	}
 }
 
-// TestSizesOfTypeParameters: what a type parameter decides has no size.
+// TestSizesOfTypeParameters: an object whose type depends on a type parameter has no size.
 func TestSizesOfTypeParameters(t *testing.T) {
 	x, p := explainerOf(t, `package m
 

@@ -67,8 +67,7 @@ func TestEditedKeepsForeignFormatting(t *testing.T) {
 	}
 }
 
-// FuzzEdited: whatever changes it is given, the result parses and a clean file
-// stays clean.
+// FuzzEdited: whatever the changes, the result parses and a clean file stays clean.
 func FuzzEdited(f *testing.F) {
 	src := []byte("package p\n\nimport \"fmt\"\n\nfunc g(n int) string { return fmt.Sprint(n) }\n")
 	f.Add(30, 35, "x", 50, 50, "y")
@@ -137,8 +136,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudges: those that allocate at the lines measure a remedy, or, where none does,
-// those that allocate in its functions; the most first.
+// TestJudges: judges allocate at the lines of a remedy or, if none does, in its
+// functions; those that allocate most come first.
 func TestJudges(t *testing.T) {
 	p := &testPackage{ImportPath: "example.org/p"}
 	few, many, other := judge{p, "BenchmarkFew", ""}, judge{p, "BenchmarkMany", ""}, judge{p, "BenchmarkOther", ""}
@@ -210,7 +209,7 @@ func TestPatchWriteAllOrNothing(t *testing.T) {
 	if err := os.Mkdir(sub, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p.files[sub+"/d.go"] = contents{nil, []byte("new\n")} // which is not there to be replaced
+	p.files[sub+"/d.go"] = contents{nil, []byte("new\n")} // it does not exist yet
 	if err := p.Write(t.Context()); err == nil {
 		t.Error("a file that is gone: no error")
 	}
@@ -249,8 +248,8 @@ func tree(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// What is laid over a module, and a workspace, is what builds there, although replacements
-// and uses lead out of it; the original stays as it is.
+// TestLay: files laid over a module, and a workspace, are built there, although
+// replacements and uses lead out of it; the original stays as it is.
 func TestLay(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"out/go.mod": "module example.org/out\n\ngo 1.26\n", "out/out.go": "package out\n\nconst N = 1\n",

@@ -105,8 +105,8 @@ func Long(n *node) string {
 }
 `
 
-// TestWays: without the places that the report names, the compiler leaves the memory on the stack; where it does not,
-// and where it was not asked, none decides.
+// TestWays: without the places that the report names, the compiler leaves the memory on
+// the stack. If it does not, or was not asked, no place decides.
 func TestWays(t *testing.T) {
 	for _, version := range []string{"1.25", "1.17"} {
 		t.Run(version, func(t *testing.T) {
@@ -166,7 +166,8 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// TestFilesCalledAlike: what the compiler says of a file is not lost to one of the same name, whose code is inlined.
+// TestFilesCalledAlike: facts about a file survive another file of the same name whose
+// code is inlined.
 func TestFilesCalledAlike(t *testing.T) {
 	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.26\n",
 		"value.go": "package m\n\nimport \"example.org/m/z\"\n\nfunc Boxed(n int) any {\n\treturn n\n}\n\n" +
