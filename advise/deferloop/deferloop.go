@@ -28,7 +28,7 @@ func run(p *check.Pass) {
 		if p.Loop(cur) == nil || p.Cold(cur) {
 			continue
 		}
-		p.Report(cur.Node(), "deferred calls pile up until the function returns; give each round a function of its "+
-			"own, or call without defer")
+		p.Report(cur.Node(), "deferred calls pile up until the function returns; if they may run at the end of their "+
+			"round, give it a function of its own, otherwise defer one function that calls them, the last one first")
 	}
 }

@@ -122,9 +122,6 @@ func TestAllocationsResolve(t *testing.T) {
 	rate := runtime.MemProfileRate
 	defer func() { runtime.MemProfileRate = rate }()
 	for _, c := range recorded {
-		if c.exercise == 14 {
-			continue // the runtime makes its records: only CPU profiles have them
-		}
 		task := exercise(t, c.exercise, c.variant)
 		runtime.MemProfileRate = 1
 		task.Loop(0, 2000/int64(1+19*btoi(c.exercise == 12 || c.exercise == 11)))
@@ -147,7 +144,7 @@ func TestAllocationsResolve(t *testing.T) {
 	}
 	lines, err := resolve(t, name) // the profile has everything that the process made
 	for _, c := range recorded {
-		if c.exercise != 14 && (err != nil || !recognized(lines, c.line, c.kind, c.check)) {
+		if err != nil || !recognized(lines, c.line, c.kind, c.check) {
 			t.Errorf("exercise %d is not recognized at %q: %v, %s", c.exercise, c.line, err, listed(lines))
 		}
 	}

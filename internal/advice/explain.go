@@ -201,6 +201,9 @@ func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
 		return prefer(prefer(of, begins), fit)
 	}
 	own := matching(candidates, func(s *life.Site) bool { return s.Kind != life.Call && s.Kind != life.Defer })
+	if len(own) == 0 { // a deferred call in a loop keeps its receiver and arguments
+		own = matching(candidates, func(s *life.Site) bool { return s.Kind == life.Defer })
+	}
 	of := matching(own, fit)
 	if len(of) == 0 { // or sizes of variables that share a closure's cell, or with headers
 		of = prefer(own, func(s *life.Site) bool { // the allocator may put it into one block with others
@@ -325,6 +328,9 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		}
 		if made, ok := s.Instr.(*ssa.MakeMap); ok {
 			e.roomy = life.Roomy(made)
+		}
+		if s.Kind == life.Defer {
+			e.Flow = fmt.Sprintf("deferred in a loop, line %d", c.at.line)
 		}
 		k.growth = p.Growth(s)
 	}
