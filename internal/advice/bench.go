@@ -76,8 +76,11 @@ func (c command) benchPackages(ctx context.Context, patterns []string) (with []*
 	return with, nil
 }
 
-// profileTime is how long each benchmark runs under profiles.
-var profileTime = "300ms"
+// profileTime is how long each benchmark runs under profiles at most, and leastTime the least where there are many for
+// the budget.
+var profileTime = 300 * time.Millisecond
+
+const leastTime = 10 * time.Millisecond
 
 // profileRate is the mean number of bytes between two samples of allocations beside the CPU profile, which samples
 // disturb. A second run counts every allocation.
@@ -97,6 +100,14 @@ type profiling struct {
 	runs           int
 	chosen         *regexp.Regexp // the benchmarks, without their parts; nil for all
 	left           int            // of these, in the packages that are not done
+	cuts           []cut
+	missed         []string // packages that are not in the profiles, or not all of them
+}
+
+// A cut is what ran as the time for a package's benchmarks was over.
+type cut struct {
+	pkg, benchmarks string
+	after           time.Duration
 }
 
 // Profile runs the benchmarks of the packages that match bench, a regular expression as in go test,
@@ -128,7 +139,7 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		switch {
 		case err != nil && within.Err() != nil:
 			err = c.ended(ctx, err, "all benchmarks ran")
-			r.leftOut = append(r.leftOut, p.ImportPath+" is not in the profiles, or not all of it: "+err.Error())
+			r.missed = append(r.missed, p.ImportPath)
 			r.failed = errors.Join(r.failed, fmt.Errorf("advise: bench: %s: %w", p.ImportPath, err))
 		case err != nil:
 			r.failed = errors.Join(r.failed, fmt.Errorf("advise: bench: %s: %w; fix the benchmarks, or choose others "+
@@ -139,7 +150,7 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 	}
 	switch {
 	case r.ran:
-		return r.names, r.leftOut, nil
+		return r.names, append(r.leftOut, r.late()...), nil
 	case r.failed != nil:
 		return nil, nil, r.failed
 	}
@@ -152,6 +163,37 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		bench)
 }
 
+// late says what the end of the budget left out.
+func (r *profiling) late() (notes []string) {
+	of := func(c cut) string { return c.benchmarks + " of " + c.pkg }
+	switch n := len(r.cuts); {
+	case n == 1:
+		notes = append(notes, fmt.Sprintf("the benchmarks of %s were cut after %v, while %s ran: what was seen until then "+
+			"counts; give more with --budget", r.cuts[0].pkg, r.cuts[0].after, r.cuts[0].benchmarks))
+	case n > 1:
+		var names []string
+		for _, c := range r.cuts {
+			names = append(names, of(c))
+		}
+		notes = append(notes, fmt.Sprintf("%d benchmarks were cut when their share of the time was over, and count as far "+
+			"as they ran: %s; give more with --budget", n, few(names)))
+	}
+	if len(r.missed) > 0 {
+		notes = append(notes, fmt.Sprintf("not in the profiles, or not all of them, as the time ended before all benchmarks "+
+			"ran: %s; give more with --budget, which is %v", few(r.missed), r.Budget))
+	}
+	return notes
+}
+
+// few is a list of names, of which only the first are spelled out.
+func few(names []string) string {
+	const most = 3
+	if n := len(names); n > most {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("and %d more", n-most))
+	}
+	return strings.Join(names, ", ")
+}
+
 // of is how many benchmarks of a package are not done yet.
 func (r *profiling) of(p *testPackage, done []string) (n int) {
 	for _, name := range p.benches {
@@ -162,11 +204,17 @@ func (r *profiling) of(p *testPackage, done []string) (n int) {
 	return n
 }
 
-// share is the part of the time that is left for benchmarks of a package that are not done: as many as they are among
-// all of these, but no more than half, as one of them may never end.
-func (r *profiling) share(p *testPackage, done []string) float64 {
+// share is the part of the remaining time for one of the coming runs of a package's benchmarks that are not done: as
+// many as they are among all of these, but no more than half, as one of them may never end.
+func (r *profiling) share(p *testPackage, done []string, runs int) float64 {
 	these := r.of(p, done)
-	return min(0.5, float64(max(1, these))/float64(max(1, r.left-r.of(p, nil)+these)))
+	return min(0.5, float64(max(1, these))/float64(max(1, r.left-r.of(p, nil)+these)*runs))
+}
+
+// each is how long each of n benchmarks runs, for all of them to end within a limit. Most run about twice as long until
+// testing knows how often, and some have parts.
+func each(limit time.Duration, n int) time.Duration {
+	return max(leastTime, min(profileTime, limit/time.Duration(4*max(1, n))))
 }
 
 // build compiles the tests of a package with a file that ends them in time.
@@ -203,16 +251,16 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 		return err
 	}
 	defer os.Remove(binary)
-	first, _, err := r.under(ctx, p, binary, profileRate, "cpu", "allocs")
+	first, _, err := r.under(ctx, p, binary, 2, profileRate, "cpu", "allocs")
 	before := len(r.names)
 	r.names = append(r.names, first...)
 	if err != nil || profileRate == 1 {
 		return err
 	}
-	notes := r.leftOut
-	again, whole, err := r.under(ctx, p, binary, 1, "allocs")
+	notes, cuts := r.leftOut, r.cuts
+	again, whole, err := r.under(ctx, p, binary, 1, 1, "allocs")
 	if err != nil || !whole || len(again) == 0 {
-		r.leftOut = notes // what the first run found stays
+		r.leftOut, r.cuts = notes, cuts // what the first run found stays
 		return nil
 	}
 	cpu := slices.DeleteFunc(first, func(name string) bool { return strings.HasSuffix(name, ".allocs.pb.gz") })
@@ -222,12 +270,12 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 
 var profileFlags = map[string]string{"cpu": "-test.cpuprofile=", "allocs": "-test.memprofile="}
 
-// under runs the benchmarks under profiles of some kinds, and returns the names of those that can be read, and whether
-// all benchmarks ran. One that runs when their share of the time is over is cut, and those after it run again.
-func (r *profiling) under(ctx context.Context, p *testPackage, binary string, rate int,
+// under runs the benchmarks under profiles of some kinds, in the first of some runs, and returns the names of those that
+// can be read, and whether all benchmarks ran. One that runs when their share of the time is over is cut, and those
+// after it run again.
+func (r *profiling) under(ctx context.Context, p *testPackage, binary string, runs, rate int,
 	kinds ...string) (read []string, whole bool, err error) {
-	flags := []string{"-test.run=^$", "-test.bench=" + r.bench, "-test.benchtime=" + profileTime,
-		fmt.Sprint("-test.memprofilerate=", rate)}
+	flags := []string{"-test.run=^$", "-test.bench=" + r.bench, fmt.Sprint("-test.memprofilerate=", rate)}
 	in := command{p.Dir, []string{"PWD=" + p.Dir}}
 	var done []string
 	for {
@@ -241,17 +289,19 @@ func (r *profiling) under(ctx context.Context, p *testPackage, binary string, ra
 		if len(done) > 0 {
 			this = append(this, "-test.skip="+pattern(done))
 		}
-		limit := time.Duration(0)
+		limit, benchtime := time.Duration(0), profileTime
 		if end, ok := ctx.Deadline(); ok {
-			limit = time.Duration(float64(time.Until(end)) * r.share(p, done))
+			limit = time.Duration(float64(time.Until(end)) * r.share(p, done, runs))
 			in.env = []string{in.env[0], fmt.Sprint("ISOBAR_ENDS=", limit)}
+			benchtime = each(limit, r.of(p, done))
 		}
+		this = append(this, fmt.Sprint("-test.benchtime=", benchtime))
 		out, err := in.run(ctx, binary, this...)
 		if ctx.Err() != nil {
 			return read, false, ctx.Err()
 		}
-		text, stacks, cut := strings.Cut(string(out), "\nisobar: the time is over\n")
-		if !cut {
+		text, stacks, over := strings.Cut(string(out), "\nisobar: the time is over\n")
+		if !over {
 			if panics := r.panics(p, done, err); len(panics) > 0 {
 				done = append(done, panics...)
 				continue // the others lost their profiles with it
@@ -269,8 +319,7 @@ func (r *profiling) under(ctx context.Context, p *testPackage, binary string, ra
 				limit.Round(10*time.Millisecond))
 		}
 		if len(late) > 0 { // or the time was over between two, which takes a collection
-			r.leave("the benchmarks of %s were cut after %v, while %s ran: what was seen until then counts; give more with "+
-				"--budget", p.ImportPath, limit.Round(10*time.Millisecond), strings.Join(late, ", "))
+			r.cuts = append(r.cuts, cut{p.ImportPath, strings.Join(late, ", "), limit.Round(10 * time.Millisecond)})
 		}
 		read = append(read, r.read(p, profiles)...)
 		done = slices.Concat(done, ended, late)

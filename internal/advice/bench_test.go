@@ -4,10 +4,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Tests look at what allocates in shorter time, and count all of it at once.
-func init() { profileTime, profileRate = "50ms", 1 }
+func init() { profileTime, profileRate = 50*time.Millisecond, 1 }
 
 // A profile that tests damaged is left out, with a note.
 func TestProfileLeavesOutBroken(t *testing.T) {

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -167,19 +168,48 @@ func TestShare(t *testing.T) {
 		left   int
 		done   []string
 		chosen string
+		runs   int
 		want   float64
 	}{
-		{few, 20, nil, ".", 0.05},
-		{many, 20, nil, ".", 0.15},
-		{many, 20, []string{"BenchmarkA", "BenchmarkB"}, ".", 1.0 / 18},
-		{many, 4, nil, ".", 0.5},
-		{many, 3, []string{"BenchmarkA", "BenchmarkB", "BenchmarkC"}, ".", 0.5}, // what was not seen in its sources
-		{many, 10, nil, "A$|B$", 0.2},
+		{few, 20, nil, ".", 1, 0.05},
+		{few, 20, nil, ".", 2, 0.025},
+		{many, 20, nil, ".", 1, 0.15},
+		{many, 20, []string{"BenchmarkA", "BenchmarkB"}, ".", 1, 1.0 / 18},
+		{many, 4, nil, ".", 1, 0.5},
+		{many, 3, nil, ".", 2, 0.5},
+		{many, 3, []string{"BenchmarkA", "BenchmarkB", "BenchmarkC"}, ".", 1, 0.5}, // what was not seen in its sources
+		{many, 10, nil, "A$|B$", 1, 0.2},
 	} {
 		r := &profiling{left: c.left, chosen: regexp.MustCompile(c.chosen)}
-		if got := r.share(c.p, c.done); got != c.want {
+		if got := r.share(c.p, c.done, c.runs); got != c.want {
 			t.Errorf("of %v of %d without %v, %q: %v, want %v", c.p.benches, c.left, c.done, c.chosen, got, c.want)
 		}
+	}
+}
+
+// TestEach holds that many benchmarks run shorter, so that all of them run.
+func TestEach(t *testing.T) {
+	for n, want := range map[int]time.Duration{1: profileTime, 50: 20 * time.Millisecond, 1000: leastTime} {
+		if got := each(4*time.Second, n); got != want {
+			t.Errorf("each of %d in 4 s: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// TestLate holds that what the budget ended is said in a line or two, of however many packages.
+func TestLate(t *testing.T) {
+	r := &profiling{Config: Config{Limit: Limit{Budget: time.Minute}}}
+	for i := range 40 {
+		name := strconv.Itoa(i)
+		r.cuts, r.missed = append(r.cuts, cut{"m/" + name, "BenchmarkX", time.Second}), append(r.missed, "n/"+name)
+	}
+	want := "40 benchmarks were cut when their share of the time was over, and count as far as they ran: " +
+		"BenchmarkX of m/0, " +
+		"BenchmarkX of m/1, BenchmarkX of m/2, and 37 more; give more with --budget\n" +
+		"not in the profiles, or not all of them, as the time ended before all benchmarks ran: n/0, n/1, n/2, and 37 more; " +
+		"give more with --budget, which is 1m0s"
+	if got := strings.Join(r.late(), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
