@@ -270,9 +270,9 @@ func (r *profiling) profile(ctx context.Context, p *testPackage) error {
 
 var profileFlags = map[string]string{"cpu": "-test.cpuprofile=", "allocs": "-test.memprofile="}
 
-// under runs the benchmarks under profiles of some kinds, in the first of some runs, and returns the names of those that
-// can be read, and whether all benchmarks ran. One that runs when their share of the time is over is cut, and those
-// after it run again.
+// under runs the benchmarks under profiles of the given kinds; runs counts this run and those to come. It returns the
+// names of the profiles that can be read, and whether all benchmarks ran. When their share of the time is over, the
+// benchmark that runs is cut, and those after it run in another process.
 func (r *profiling) under(ctx context.Context, p *testPackage, binary string, runs, rate int,
 	kinds ...string) (read []string, whole bool, err error) {
 	flags := []string{"-test.run=^$", "-test.bench=" + r.bench, fmt.Sprint("-test.memprofilerate=", rate)}
