@@ -17,7 +17,7 @@ import (
 // A Use is what a function does with the memory of a parameter.
 type Use struct {
 	Returns uint32 // bit i: result i may refer to it
-	Within  uint32 // bit i: what result i refers to may refer to it
+	Within  uint32 // bit i: memory behind result i may refer to it
 	Into    uint32 // bit i: the memory of parameter i, a receiver being 0, may refer to it afterwards
 	Deep    uint32 // bits of Into: it is put into what the parameter's memory refers to
 	Perhaps Ways   // the bits that are not certain

@@ -27,7 +27,7 @@ type Config struct {
 	Checks   []*check.Check
 	Profiles []string // pprof files, or URLs of running programs, to join to the findings
 	LeftOut  []string // what the profiles lack, and why
-	Env      []string // for the go command, beyond that of this process
+	Env      []string // for the go command, added to the environment of this process
 	Cache    string   // directory that caches results until a package changes; empty for none
 	Limit             // of the processes it starts
 	Progress func(string)
@@ -114,7 +114,7 @@ type span struct {
 	From, To int
 	Column   int    // of its beginning
 	Start    int    // its first byte
-	End      int    // the one after its last
+	End      int    // the byte after its last
 	Callee   string // what it calls, without package and receiver
 	Inner    bool   // it lies in the function that the first span calls
 	Beyond   bool   // only the callee's allocations count, not those of the lines themselves

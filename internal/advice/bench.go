@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// A testPackage is a package with benchmarks.
+// A testPackage is a package and its tests, as go list describes them.
 type testPackage struct {
 	ImportPath, Dir, Name     string
 	TestGoFiles, XTestGoFiles []string
@@ -89,7 +89,7 @@ var profileRate = 16 << 10
 //go:embed assets/ends_test.go.txt
 var endsSource string
 
-// A profiling is what came of running benchmarks under profiles.
+// A profiling runs benchmarks under profiles, and collects what comes of it.
 type profiling struct {
 	Config
 	bench, dir     string

@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// caveats is a module whose comments say what the fix of the finding that
-// begins on their line needs, or that there is one without a caveat.
+// caveats is a module whose comments say what the fix of the finding that begins on
+// their line needs: a caveat, or plain for none.
 const caveats = `package m
 
 import (

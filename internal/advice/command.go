@@ -14,7 +14,7 @@ import (
 // context ends, what the programs started ends with them.
 type command struct {
 	dir string
-	env []string // beyond that of this process
+	env []string // added to the environment of this process
 }
 
 // of returns a program ready to start.

@@ -116,12 +116,12 @@ func unjudged(remedies []*remedy) []*remedy {
 // sampled finds judges in the profiles of benchmarks: a stack ends in its benchmark.
 func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*remedy) error {
 	if v.sub != "" {
-		return nil // profiles do not tell the parts of a benchmark
+		return nil // profiles do not distinguish the parts of a benchmark
 	}
 	rest := unjudged(remedies)
 	for _, name := range v.Profiles {
 		if remote(name) {
-			continue // a program that runs is no benchmark, and has another profile by now
+			continue // a running program is no benchmark, and its profile has changed
 		}
 		p, err := readProfile(ctx, name)
 		if err != nil {

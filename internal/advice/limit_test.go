@@ -117,7 +117,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("explained: %v", by)
 	}
 	notes, late := strings.Join(r.Evidence.Notes, "\n"), "the time for it ended before all benchmarks ran; give more"
-	if c.Budget/4 > measuredWithin { // that ends it first
+	if c.Budget/4 > measuredWithin { // measuredWithin ends it first
 		late = "what was seen within 12s of BenchmarkHangs counts"
 	}
 	if !strings.Contains(notes, "not all lifetimes were measured: "+late) || !strings.Contains(notes, c.LeftOut[0]) {

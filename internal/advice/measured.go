@@ -44,7 +44,7 @@ func (t *tally) add(o *tally, weight int) {
 	}
 }
 
-// heldBy is who holds an object.
+// A heldBy says who holds an object.
 type heldBy struct {
 	rank  int
 	name  string // of a field, variable or goroutine; "" if unknown

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A profile names a function by its import path, in whose last element dots are escaped,
-// its receiver and its type arguments: [...], or in full where it was inlined.
+// A profile names a function by import path, with dots escaped in the last element,
+// receiver and type arguments: [...], or in full if it was inlined.
 
 // untyped returns a function's name without type arguments.
 func untyped(function string) string {

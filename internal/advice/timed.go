@@ -48,7 +48,7 @@ func (t *timings) partsOf(dir string) map[string]string {
 	if known, ok := t.parts[dir]; ok {
 		return known
 	}
-	named := map[string][]string{} // what functions and variables name
+	named := map[string][]string{} // by function or variable: the names it uses
 	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	for _, file := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)

@@ -143,7 +143,7 @@ func (m *mender) fields(at token.Pos, sites []*life.Site) (fields []string) {
 func (m *mender) share(stmts []ast.Stmt, fields []string) bool {
 	name, begin, decl := m.free("shared"), stmts[0].Pos(), m.path[len(m.path)-2]
 	m.put(begin, begin, "var "+name+" struct {\n"+strings.Join(fields, "\n")+"\n}\n")
-	m.put(decl.Pos(), decl.Pos()+1, m.text(decl)[:1]) // no other fix that declares the name fits
+	m.put(decl.Pos(), decl.Pos()+1, m.text(decl)[:1]) // conflicts with every other fix that declares the name
 	vars, uses, ok := map[types.Object]bool{}, 0, true
 	for _, stmt := range stmts {
 		for _, id := range newNames(stmt) {
