@@ -72,7 +72,7 @@ func New(c Check) *Check {
 	if c.Hoists != "" {
 		c.hoist = flags.Bool("hoist", true, "offer to move "+c.Hoists+" to a package variable")
 	}
-	c.all = flags.Bool("all", false, "report what needs a profile to be worth a look, too")
+	c.all = flags.Bool("all", false, "also report findings that are only worth a look where a profile points")
 	requires := []*analysis.Analyzer{codeAnalyzer}
 	if c.Lifetimes {
 		requires = append(requires, life.Analyzer)
