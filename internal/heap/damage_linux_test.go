@@ -18,13 +18,13 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
-// A damaged is the memory of a program, as a core has it, with some words changed.
+// A damaged is the memory of a program, as in a core, with some words changed.
 type damaged struct {
 	from target.Memory
 
 	mu    sync.Mutex
-	pages map[uint64][]byte // what was read so far; guarded by mu
-	words map[uint64]uint64 // what is there instead; not written while memory is read
+	pages map[uint64][]byte // read so far; guarded by mu
+	words map[uint64]uint64 // replacements; not written while memory is read
 }
 
 // Read implements target.Memory.
@@ -64,14 +64,14 @@ func (d *damaged) page(addr uint64) ([]byte, error) {
 // Threads implements target.Memory.
 func (d *damaged) Threads() ([]target.Regs, error) { return nil, nil }
 
-// A wreck reads one program's memory with changes.
+// A wreck reads the memory of one program with changes.
 type wreck struct {
 	memory  *damaged
 	program *target.Program
-	pages   []uint64 // that a reading needs
+	pages   []uint64 // needed by a reading
 }
 
-// newWreck starts testdata/mixed, and reads all that a reading needs.
+// newWreck starts testdata/mixed, and reads everything that a reading needs.
 func newWreck(t testing.TB) *wreck {
 	t.Helper()
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
@@ -97,8 +97,8 @@ func newWreck(t testing.TB) *wreck {
 	return w
 }
 
-// read reads the program as a core, with changes of six bytes each: page, word, what
-// is done to it and with which argument.
+// read reads the program as a core, with changes of six bytes each: page, word,
+// operation and argument.
 func (w *wreck) read(t testing.TB, changes []byte) error {
 	t.Helper()
 	w.memory.words = make(map[uint64]uint64)
@@ -120,8 +120,8 @@ func (w *wreck) read(t testing.TB, changes []byte) error {
 	return r.Write(io.Discard, View{Lines: 10, Share: 0.001})
 }
 
-// TestDamagedMemory reads a program as a core in which words are not what they
-// were: there must be an error, or a report.
+// TestDamagedMemory reads a program as a core with changed words: there must be an
+// error, or a report.
 func TestDamagedMemory(t *testing.T) {
 	alone(t)
 	w := newWreck(t)

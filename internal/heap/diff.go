@@ -12,11 +12,11 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Change is how much a holder retained in each of several reports.
+// A Change is what a holder retained in each of several reports.
 type Change struct {
 	Path     string   `json:"path"`
 	Type     string   `json:"type"`
-	Retained []uint64 `json:"retained_bytes"` // of each report; 0 where it was not
+	Retained []uint64 `json:"retained_bytes"` // one per report; 0 if it is not in the report
 	Objects  []uint64 `json:"retained_objects"`
 	Growth   int64    `json:"growth_bytes"` // from the first report to the last
 	Verdict  Verdict  `json:"verdict"`
@@ -25,21 +25,21 @@ type Change struct {
 // A Verdict says how a holder grew.
 type Verdict string
 
-// The verdicts. Two reports tell grew from the rest, three and more the others.
+// The verdicts. Two reports give only Grew, Shrank or Stays.
 const (
-	Leaks  Verdict = "leaks"  // grew every time, and as fast at the end as at the beginning
-	Fills  Verdict = "fills"  // grew every time or stayed, ever slower: a cache on its way to its bound
+	Leaks  Verdict = "leaks"  // grew every time, and as fast at the end as at the start
+	Fills  Verdict = "fills"  // grew ever more slowly: a cache on its way to its bound
 	Varies Verdict = "varies" // up and down
 	Grew   Verdict = "grew"
 	Shrank Verdict = "shrank"
 	Stays  Verdict = "stays"
 )
 
-// leastGrowth is the least growth in bytes that counts.
+// leastGrowth is the least change in bytes that counts.
 const leastGrowth = 64 << 10
 
-// Compare matches holders of at least two reports of one program by path and type, and sorts
-// them by growth. A holder counts if it has the share of the live heap in one of them.
+// Compare matches holders of at least two reports of one program by path and type, and sorts them
+// by growth. A holder counts if it has at least the given share of the live heap in one report.
 func Compare(reports []*Report, share float64) ([]Change, error) {
 	if len(reports) < 2 {
 		return nil, errors.New("heap: compare: want at least two reports")
@@ -57,7 +57,7 @@ func Compare(reports []*Report, share float64) ([]Change, error) {
 			}
 		}
 	}
-	for i, r := range reports { // also where it was below the share
+	for i, r := range reports { // include reports in which it is below the share
 		r.each(func(path, typ string, n *Node) {
 			if c, ok := at[key{path, typ}]; ok {
 				all[c].Retained[i] += n.Retained
@@ -88,7 +88,7 @@ func (r *Report) each(visit func(path, typ string, n *Node)) {
 	}
 }
 
-// verdict judges a series of sizes taken at equal times.
+// verdict judges a series of sizes taken at regular intervals.
 func verdict(v []uint64) Verdict {
 	first, last, falls := int64(v[0]), int64(v[len(v)-1]), int64(0)
 	for i := 1; i < len(v); i++ {
@@ -114,7 +114,7 @@ func verdict(v []uint64) Verdict {
 	return Leaks
 }
 
-// WriteChanges prints how holders grew between reports.
+// WriteChanges prints the growth of holders between reports.
 func WriteChanges(out io.Writer, reports []*Report, changes []Change, lines int) error {
 	w := bufio.NewWriter(out)
 	first, last := reports[0], reports[len(reports)-1]

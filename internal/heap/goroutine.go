@@ -11,21 +11,21 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// Goroutines are those that one go statement made and that stand in one function.
+// Goroutines are goroutines of one go statement that are in the same function.
 type Goroutines struct {
 	Start    string        `json:"start"`
 	Created  string        `json:"created_in,omitempty"`
 	In       string        `json:"in"`
-	Wait     string        `json:"wait,omitempty"` // as a traceback says it
+	Wait     string        `json:"wait,omitempty"` // as in a traceback
 	Forever  bool          `json:"forever,omitempty"`
 	Count    int           `json:"count"`
 	Stacks   uint64        `json:"stack_bytes"`
-	Retained uint64        `json:"retained_bytes"`            // by the stack of each alone
-	Longest  time.Duration `json:"longest_wait_ns,omitempty"` // at least; 0 if no collection saw them wait
+	Retained uint64        `json:"retained_bytes"`            // held by the stack of one of them alone
+	Longest  time.Duration `json:"longest_wait_ns,omitempty"` // a lower bound; 0 if no collection saw them wait
 }
 
 func goroutines(im *image.Image, res *graph.Result) []Goroutines {
-	at := make(map[Goroutines]int) // by what is set first
+	at := make(map[Goroutines]int) // by the fields of k
 	var all []Goroutines
 	for n := range im.Goroutines {
 		g := &im.Goroutines[n]
@@ -54,7 +54,7 @@ func goroutines(im *image.Image, res *graph.Result) []Goroutines {
 	return all
 }
 
-// standsIn returns the innermost function that is neither the runtime's nor sync's.
+// standsIn returns the innermost function outside of package runtime, sync and internal packages.
 func standsIn(frames []string) string {
 	for _, f := range frames {
 		if !strings.HasPrefix(f, "runtime.") && !strings.HasPrefix(f, "sync.") && !strings.HasPrefix(f, "internal/") {
@@ -67,7 +67,7 @@ func standsIn(frames []string) string {
 	return frames[0]
 }
 
-// forever says what goroutines that wait for ever hold; "" if there are none.
+// forever says how much goroutines hold that can never be woken; "" if there are none.
 func (r *Report) forever() string {
 	n := 0
 	for i := range r.Goroutines {
@@ -81,7 +81,7 @@ func (r *Report) forever() string {
 	return text.Plural(n, "goroutine") + " can never be woken, and with them " + size(r.Forever) + " never freed"
 }
 
-// waits says what goroutines wait for, and for how long.
+// waits says what the goroutines wait for, and for how long.
 func (g *Goroutines) waits() string {
 	s := text.Clean(g.Wait)
 	if g.Longest > 0 && s != "" {

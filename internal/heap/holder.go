@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// A Holder is a line of the table: a path where much of the heap hangs.
+// A Holder is a row of the table: a path that holds much of the heap.
 type Holder struct {
 	Path     string  `json:"path"`
 	Type     string  `json:"type"`
 	Retained uint64  `json:"retained_bytes"`
 	Objects  uint64  `json:"retained_objects"`
 	Live     float64 `json:"live_share"`          // 0 to 1
-	Mark     float64 `json:"mark_share"`          // of what marking reads and follows, 0 to 1
-	CPU      float64 `json:"cpu_share,omitempty"` // of all the program's CPU time, for marking it; 0 if unknown
+	Mark     float64 `json:"mark_share"`          // of the bytes and pointers that marking reads, 0 to 1
+	CPU      float64 `json:"cpu_share,omitempty"` // share of all CPU time that marking it takes; 0 if unknown
 	Mostly   string  `json:"mostly,omitempty"`
 	Unused   uint64  `json:"unused_bytes,omitempty"`
 	Remedy   string  `json:"remedy,omitempty"`
 	Saves    string  `json:"saves,omitempty"`
-	Frees    uint64  `json:"frees_bytes,omitempty"` // what the remedy makes garbage; 0 if unknown
-	// Duplicates are bytes of strings that others hold as well; 0 unless they were counted.
+	Frees    uint64  `json:"frees_bytes,omitempty"` // bytes that the remedy turns into garbage; 0 if unknown
+	// Duplicates are bytes of strings that exist elsewhere too; 0 unless they were counted.
 	Duplicates uint64 `json:"duplicate_bytes,omitempty"`
-	// Spares is the share of all CPU time that the remedy saves at the same peak of the heap; 0 if unknown.
+	// Spares is the share of all CPU time that the remedy saves at the same peak heap; 0 if unknown.
 	Spares float64 `json:"cpu_saved_share,omitempty"`
 }
 
-// Holders lists who holds at least a share of the live heap, largest first.
+// Holders lists the paths that hold at least a share of the live heap, largest first.
 func (r *Report) Holders(share float64) []Holder {
 	w := &holders{r: r, least: uint64(share * float64(r.Live)), weights: make(map[*Node]uint64)}
 	for _, c := range r.Tree.Children {
@@ -45,14 +45,14 @@ type holders struct {
 	weights map[*Node]uint64
 }
 
-// Parts of what a node retains that decide whether its children are shown instead.
+// Shares of a node's bytes that decide whether its children are listed instead.
 const (
 	mostOfIt = 0.6
 	muchOfIt = 0.1
 )
 
-// emit adds the line of a node, or those of its children where these hold most
-// of it and are few: the line is the place where the path begins to spread.
+// emit adds a row for a node, or for its children if these few hold most of it: the row is the
+// place where the path starts to spread.
 func (w *holders) emit(n *Node, path []*Node) {
 	whole := w.weight(n)
 	if whole < w.least {
@@ -66,7 +66,7 @@ func (w *holders) emit(n *Node, path []*Node) {
 			sum += v
 		}
 	}
-	spreads := float64(n.Retained) >= mostOfIt*float64(whole) && // not what another path holds as well
+	spreads := float64(n.Retained) >= mostOfIt*float64(whole) && // not held by another path as well
 		(len(heavy) > 0 && n.Objects > 0 && many(n.Objects, heavy[0].Objects) || hasSpread(path))
 	if n.Retained >= w.least && (len(heavy) == 0 || spreads || float64(sum) < mostOfIt*float64(whole)) {
 		w.all = append(w.all, w.line(n, path))
@@ -77,10 +77,10 @@ func (w *holders) emit(n *Node, path []*Node) {
 	}
 }
 
-// many tells whether a path spreads from so many objects to the next.
+// many reports whether a path spreads from one count of objects to the next.
 func many(from, to uint64) bool { return to > 8 && to > 4*from }
 
-// hasSpread tells whether a path has spread: a list does in one step.
+// hasSpread reports whether a path has already spread, as a list does in one step.
 func hasSpread(path []*Node) bool {
 	for i := range path[1:] {
 		if many(path[i].Objects, path[i+1].Objects) {
@@ -90,8 +90,7 @@ func hasSpread(path []*Node) bool {
 	return false
 }
 
-// weight is what a node retains or, where others hold the node too, what is
-// retained below it.
+// weight is what a node retains or, if others hold the node too, what its children retain.
 func (w *holders) weight(n *Node) uint64 {
 	v, ok := w.weights[n]
 	if !ok {
@@ -132,7 +131,7 @@ func (w *holders) line(n *Node, path []*Node) Holder {
 	return h
 }
 
-// saves says all that the remedy saves; "" if that is unknown.
+// saves describes everything that the remedy saves; "" if unknown.
 func (h *Holder) saves() string {
 	if h.Spares < 0.001 {
 		return h.Saves
@@ -169,11 +168,11 @@ func pathOf(path []*Node) string {
 // A Document is what 'isobar heap --json' prints.
 type Document struct {
 	*Report
-	Tree    *struct{} `json:"tree,omitempty"` // hides the report's
+	Tree    *struct{} `json:"tree,omitempty"` // hides the report's tree
 	Holders []Holder  `json:"holders"`
 }
 
-// Document returns the report with its holders in place of its tree.
+// Document returns the report with its holders instead of its tree.
 func (r *Report) Document(share float64) Document {
 	return Document{Report: r, Holders: r.Holders(share)}
 }

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// A trial is one leak in one program, and where its holder was.
+// A trial is one leak in one program, and the rank of its holder.
 type trial struct {
 	Program  string  `json:"program"`
 	Leak     string  `json:"leak"`
 	Stripped bool    `json:"stripped,omitempty"`
-	Rank     int     `json:"rank"` // of the first line that names the holder, from 1; 0 for none
+	Rank     int     `json:"rank"` // of the first row that names the holder, from 1; 0 for none
 	Live     float64 `json:"live"` // its share of the live heap
 	Error    string  `json:"error,omitempty"`
 }
 
-// firstLines is where a holder must be to count as found.
+// firstLines is the lowest rank at which a holder counts as found.
 const firstLines = 3
 
 func (r trial) found() bool { return r.Rank > 0 && r.Rank <= firstLines }
 
-// records is how many a program keeps.
+// records is how many objects a program keeps.
 const records = 20000
 
-// TestLeaksOfRealPrograms judges by what scripts/heap-leaks.sh builds. The first
-// run's results are kept, those of later ones write the page beside them.
+// TestLeaksOfRealPrograms runs the programs that scripts/heap-leaks.sh builds. It keeps the
+// results of the first run; later runs write the page beside them.
 func TestLeaksOfRealPrograms(t *testing.T) {
 	dir := os.Getenv("ISOBAR_LEAKS")
 	if dir == "" {
@@ -61,7 +61,7 @@ func TestLeaksOfRealPrograms(t *testing.T) {
 	writeLeaks(t, readTrials(first), all)
 }
 
-// readTrials returns nothing of a file that is not there.
+// readTrials returns nil if the file does not exist.
 func readTrials(name string) []trial {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -103,7 +103,7 @@ func firstWords(t *testing.T, name string) []string {
 	return all
 }
 
-// run starts the program, and reads it once it has kept all that it shall.
+// run starts the program, and reads it once it keeps all records.
 func (r *trial) run(t *testing.T, dir string) error {
 	file := filepath.Join(dir, r.Program)
 	if r.Stripped {
@@ -155,7 +155,7 @@ func (r *trial) run(t *testing.T, dir string) error {
 	return nil
 }
 
-// writeLeaks writes the page.
+// writeLeaks writes the results page.
 func writeLeaks(t *testing.T, first, now []trial) {
 	var b strings.Builder
 	b.WriteString(`# Whose leak it is

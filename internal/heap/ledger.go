@@ -16,32 +16,32 @@ import (
 type Line struct {
 	Class  string `json:"class"`
 	Bytes  uint64 `json:"bytes"`
-	Saves  uint64 `json:"saves_bytes,omitempty"` // of RSS, what the remedy frees as things are; 0 if unknown
+	Saves  uint64 `json:"saves_bytes,omitempty"` // bytes of RSS that the remedy frees; 0 if unknown
 	Remedy string `json:"remedy,omitempty"`      // what would shrink it
-	Proof  string `json:"proof,omitempty"`       // the command that shows by how much
-	Parts  []Part `json:"parts,omitempty"`       // largest first, those that matter
+	Proof  string `json:"proof,omitempty"`       // command that shows how much it frees
+	Parts  []Part `json:"parts,omitempty"`       // largest first; small ones are left out
 }
 
-// A Part is a mapping of a class: its file, or where it is.
+// A Part is a mapping of a class, named by its file or address.
 type Part struct {
 	Name  string `json:"name"`
 	Bytes uint64 `json:"bytes"`
 }
 
-// mostParts and leastPart bound which parts of a line are kept.
+// mostParts and leastPart limit which parts of a line are listed.
 const (
 	mostParts = 5
 	leastPart = 0.05 // of the line
 )
 
-// A Ledger says where the resident memory of a process is.
+// A Ledger splits the resident memory of a process into classes.
 type Ledger struct {
 	Target  string `json:"target"`
 	Program string `json:"program"`
 	RSS     uint64 `json:"rss_bytes"`
 	Lines   []Line `json:"lines"` // they add up to RSS
 	Beside  []Line `json:"beside,omitempty"`
-	// Group is charged to the control group, besides what is resident here.
+	// Group is charged to the control group beside the process's resident memory.
 	Group    []Line   `json:"group,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -81,16 +81,16 @@ var classes = []Line{
 	{Class: threads},
 }
 
-// ledger sums up lines by class.
+// ledger sums bytes by class.
 type ledger map[string]*sum
 
-// A sum is a line that grows.
+// A sum accumulates a line.
 type sum struct {
 	bytes, saves uint64
 	parts        map[string]uint64 // bytes, by name
 }
 
-// add counts bytes of a class, and what of them its remedy would save.
+// add counts bytes of a class, and how many its remedy would save.
 func (l ledger) add(class string, bytes, saves uint64) {
 	if l[class] == nil {
 		l[class] = &sum{parts: make(map[string]uint64)}
@@ -99,7 +99,7 @@ func (l ledger) add(class string, bytes, saves uint64) {
 	l[class].saves += saves
 }
 
-// largest returns the parts that matter.
+// largest returns the parts large enough to list.
 func (s *sum) largest() (all []Part) {
 	for name, bytes := range s.parts {
 		if share(bytes, s.bytes) >= leastPart {
@@ -110,7 +110,7 @@ func (s *sum) largest() (all []Part) {
 	return all[:min(mostParts, len(all))]
 }
 
-// result builds the ledger of what was summed up.
+// result builds the ledger from the sums.
 func (l ledger) result(target, program string, rss uint64) *Ledger {
 	out := &Ledger{Target: target, Program: program, RSS: rss}
 	for _, c := range classes {
@@ -123,8 +123,8 @@ func (l ledger) result(target, program string, rss uint64) *Ledger {
 	return out
 }
 
-// advise names what the largest holder's remedy saves of live objects. With them
-// go the free slots beside them.
+// advise adds to the line of live objects what the largest holder's remedy saves. Free slots
+// beside those objects go with them.
 func (l *Ledger) advise(holders []Holder) {
 	line := func(class string) *Line {
 		for i := range l.Lines {
@@ -143,8 +143,8 @@ func (l *Ledger) advise(holders []Holder) {
 	live.Remedy = holders[0].Path + ": " + holders[0].Remedy
 }
 
-// group lists what is charged to the control group and not resident in a process,
-// or in another one: own is what this one has that is anonymous.
+// group lists memory charged to the control group but not resident in this process. own are the
+// anonymous bytes of this process.
 func group(c cgroup.Charged, own uint64) []Line {
 	less := func(a, b uint64) uint64 { return a - min(a, b) }
 	cache := less(c.Cache, c.Mapped)
@@ -164,7 +164,7 @@ func group(c cgroup.Charged, own uint64) []Line {
 	return slices.DeleteFunc(all, func(l Line) bool { return l.Bytes == 0 })
 }
 
-// remedy is what would shrink the class, and the command that proves it.
+// remedy returns what would shrink the class, and the command that proves it.
 func (l *Line) remedy() string {
 	what := l.Remedy
 	if l.Saves > 0 {
@@ -176,7 +176,7 @@ func (l *Line) remedy() string {
 	return what + ": " + l.Proof
 }
 
-// besides names a line that is no part of RSS, and what would shrink it.
+// besides names a line outside of RSS, and what would shrink it.
 func (l *Line) besides() []string {
 	if l.Remedy == "" {
 		return []string{l.Class}

@@ -18,7 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
-// ReadLedger says where the resident memory of a process is.
+// ReadLedger reads where the resident memory of a process is.
 func ReadLedger(ctx context.Context, pid int, c Config) (*Ledger, error) {
 	p, err := target.OpenProcess(pid)
 	if err != nil {
@@ -46,8 +46,8 @@ func ReadLedger(ctx context.Context, pid int, c Config) (*Ledger, error) {
 	return account(name, p, im, g)
 }
 
-// account says where the resident memory of a process is whose heap is marked. Of
-// an image without spans the heap is one line.
+// account builds the ledger of a process whose heap is marked. If the image has no
+// spans, the heap is one line.
 func account(name string, p *target.Process, im *image.Image, g *graph.Graph) (*Ledger, error) {
 	maps, err := p.Resident()
 	if err != nil {
@@ -65,7 +65,7 @@ type accounts struct {
 	sum   ledger
 	pages map[*image.Span]uint64 // resident bytes
 
-	at     uint64 // of window, the memory that word read last
+	at     uint64 // address of window, the memory that word read last
 	window []byte
 }
 
@@ -114,7 +114,7 @@ func (a *accounts) book(maps []target.Resident, name string) (*Ledger, error) {
 	return l, nil
 }
 
-// named returns the class of a mapping with a name.
+// named returns the class of a mapping that has a name.
 func (a *accounts) named(m *target.Resident) string {
 	switch {
 	case m.File == a.p.Program.Path && m.Write:
@@ -129,8 +129,8 @@ func (a *accounts) named(m *target.Resident) string {
 	return "mapped files"
 }
 
-// anonymous books a mapping without a file: pages of the heap by the span that
-// they are in, others by whose they are.
+// anonymous books a mapping without a file: pages of the heap by their span, others
+// by their owner.
 func (a *accounts) anonymous(m *target.Resident) error {
 	const other, structures = "other anonymous memory", "runtime structures"
 	class := other
@@ -157,16 +157,16 @@ func (a *accounts) anonymous(m *target.Resident) error {
 			own = append(own, addr)
 		}
 	})
-	if uint64(len(own))*target.PageBytes == m.RSS { // the others are the page of zeros, some by our reading
+	if uint64(len(own))*target.PageBytes == m.RSS { // the others are the zero page, some of them mapped by our reading
 		addrs = own
 	}
-	// Pages may have come or gone since m was read, and which are of zeros may not be
-	// known: those found share what is resident, but for pages that the heap gave back.
+	// Pages may have come or gone since m was read, and the zero page may go unrecognized: divide the
+	// resident bytes among the pages found, except in the heap, which may have given pages back.
 	n, total := uint64(len(addrs)), m.RSS
 	if heap {
 		total = min(total, n*target.PageBytes)
 	}
-	var unknown, first, end uint64 // pages of no structure that is known
+	var unknown, first, end uint64 // pages of no known structure
 	for i, addr := range addrs {
 		page := total / n
 		if uint64(i) < total%n {
@@ -177,7 +177,7 @@ func (a *accounts) anonymous(m *target.Resident) error {
 			a.pages[s] += page
 		case image.Overlaps(a.im.Manual, addr, addr+1):
 			a.sum.add("goroutine stacks", page, 0)
-		case heap: // it goes on into arenas without a span in use
+		case heap: // the mapping continues into arenas without a span in use
 			a.sum.add(freeSpans, page, page)
 		case a.near(addr, addr+target.PageBytes):
 			a.sum.add(structures, page, 0)
@@ -201,11 +201,11 @@ func (a *accounts) anonymous(m *target.Resident) error {
 	return err
 }
 
-// stretch is the name of a part of the address space.
+// stretch names a part of the address space.
 func stretch(start, end uint64) string { return fmt.Sprintf("%s at %#x", size(end-start), start) }
 
-// purposes lists what the program's isobar libraries have mapped off-heap, which
-// their package offheap counts by purpose.
+// purposes lists what the program's isobar libraries have mapped off-heap, as their package
+// offheap counts it by purpose.
 func (a *accounts) purposes() (all []Line) {
 	if a.g == nil {
 		return nil
@@ -217,7 +217,7 @@ func (a *accounts) purposes() (all []Line) {
 		}
 		purpose, bytes := at["purpose"], at["bytes"]
 		if bytes <= purpose || bytes+8 > uint64(len(data)) || purpose+16 > uint64(len(data)) {
-			return // another's type of the same name
+			return // another type of the same name
 		}
 		word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
 		if name, ok := a.im.Read(word(purpose), min(word(purpose+8), 100)); ok {
@@ -227,7 +227,7 @@ func (a *accounts) purposes() (all []Line) {
 	return all
 }
 
-// variables tells whether a mapping has variables of the program without an initial value.
+// variables reports whether a mapping contains uninitialized variables of the program.
 func (a *accounts) variables(m *target.Resident) bool {
 	return slices.ContainsFunc(a.p.Program.ELF.Progs, func(part *elf.Prog) bool {
 		start := part.Vaddr + a.p.Program.Bias
@@ -235,20 +235,20 @@ func (a *accounts) variables(m *target.Resident) bool {
 	})
 }
 
-// guards tells whether a mapping is the guard of a thread's stack, as C's libraries make them.
+// guards reports whether the mapping before m is the guard of m, a thread's stack, as C libraries create it.
 func guards(before, m *target.Resident) bool {
 	return before.End == m.Start && before.File == "" && !before.Read && before.End-before.Start <= 64<<10
 }
 
-// afar tells whether a mapping is far from those that the kernel chooses the place
-// of, as Go's arenas are.
+// afar reports whether a mapping is far below the addresses that the kernel chooses
+// by itself, as Go's arenas are.
 func (a *accounts) afar(m *target.Resident) bool {
 	i := slices.IndexFunc(a.p.Maps, func(m target.Mapping) bool { return m.File == "[vdso]" })
 	return i >= 0 && m.Start+1<<40 < a.p.Maps[i].Start
 }
 
-// near tells whether a range lies by the runtime's own structures. The kernel
-// joins neighbouring mappings, so a mapping may be the runtime's in part.
+// near reports whether a range overlaps the runtime's own structures. The kernel merges adjacent
+// mappings, so only part of a mapping may be the runtime's.
 func (a *accounts) near(start, end uint64) bool { return image.Overlaps(a.im.Runtime, start, end) }
 
 func (a *accounts) overlapsArena(m *target.Resident) bool {
@@ -273,7 +273,7 @@ func (a *accounts) spans() {
 		whole := s.Bytes()
 		l, g := resident*live/whole, resident*(used-live)/whole
 		free, whole := resident-l-g, uint64(0)
-		if live == 0 { // then a collection frees the span
+		if live == 0 { // the next collection frees the whole span
 			free, whole = 0, resident
 		}
 		a.sum.add(liveObjects, l, 0)

@@ -25,11 +25,10 @@ const (
 	otherMaps = "other anonymous memory"
 )
 
-// ledgers lists what testdata/ledger plants, or testdata/databases, and the line that
-// has it.
+// ledgers lists what testdata/ledger or testdata/databases plants, and the line it belongs to.
 var ledgers = []struct {
 	plant, class string
-	saves        bool // the ledger, or the holder, says what the remedy saves
+	saves        bool // the ledger, or the holder, predicts what the remedy saves
 }{
 	{"live", liveObjects, false},
 	{"garbage", "heap: garbage not collected yet", true},
@@ -49,20 +48,20 @@ var ledgers = []struct {
 	{"bbolt", "mapped files", true},
 }
 
-// An entry is what one run of a plant, or one pair with and without the remedy, gave.
+// An entry is the result of one run of a plant, or of one pair with and without the remedy.
 type entry struct {
-	planted, class uint64  // bytes, by the program and by the ledger
+	planted, class uint64  // bytes, according to the program and the ledger
 	named          float64 // share of RSS in lines that name an owner
-	sum            uint64  // bytes that the remedy takes from: RSS, or the line of the control group
-	saves, saved   uint64  // bytes: as predicted, and of the run with the remedy
+	sum            uint64  // bytes that the remedy reduces: RSS, or the line of the control group
+	saves, saved   uint64  // bytes: predicted, and measured with the remedy
 }
 
-// off is by which share of what was saved the prediction was off.
+// off returns the error of the prediction, as a share of what was saved.
 func (e *entry) off() float64 { return float64(e.saves)/float64(e.saved) - 1 }
 
-// TestLedger plants one cause at a time, and runs it again with the remedy: the line
-// must have what was planted, and the remedy save what was predicted.
-// scripts/heap-ledger.sh runs five pairs of each, and writes docs/results/heap-ledger.md.
+// TestLedger plants one cause at a time, and runs it again with the remedy. The line must contain
+// what was planted, and the remedy must save what was predicted. scripts/heap-ledger.sh runs five
+// pairs of each, and writes docs/results/heap-ledger.md.
 func TestLedger(t *testing.T) {
 	alone(t)
 	t.Setenv("MALLOC_ARENA_MAX", "")
@@ -115,9 +114,9 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestRuntimeHasNames: all anonymous memory of a Go program without C, stripped of
-// symbols, is the heap's or the runtime's. The runtime's tables of pages lie far from
-// where they begin, by chance, as the heap begins at a random address.
+// TestRuntimeHasNames: all anonymous memory of a stripped Go program without C is the heap's or
+// the runtime's. The heap begins at a random address, so entries of the runtime's page tables may
+// lie far from where the tables begin.
 func TestRuntimeHasNames(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "ledger")
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, ".")
@@ -139,8 +138,8 @@ func TestRuntimeHasNames(t *testing.T) {
 	}
 }
 
-// TestPagesComeAndGo: a mapping of the runtime's stays the runtime's, to the byte, when
-// the process maps or frees pages of it between the reading of its size and of its pages.
+// TestPagesComeAndGo: every byte of a runtime mapping is booked as the runtime's, even if the
+// process maps or frees pages between the reading of its size and of its pages.
 func TestPagesComeAndGo(t *testing.T) {
 	const pages = 7
 	memory, err := unix.Mmap(-1, 0, pages*target.PageBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -202,7 +201,7 @@ func judgeEntries(t *testing.T, plant, class string, saves bool, all []entry) st
 		100*e.off(), 100*worst.off())
 }
 
-// median returns the middle one of what f says of entries.
+// median returns the median of f over all entries.
 func median[T cmp.Ordered](all []entry, f func(entry) T) T {
 	var values []T
 	for _, e := range all {
@@ -233,10 +232,10 @@ outside. For files that are mapped, the remedy is what the kernel does when memo
 	}
 }
 
-// plantOnce runs a plant, and reads its ledger.
+// plantOnce runs a plant and reads its ledger.
 func plantOnce(t *testing.T, program, class string, args ...string) entry {
 	t.Helper()
-	if class == pageCache { // a group of its own tells it from what others read
+	if class == pageCache { // its own group separates it from what others read
 		g, err := cgroup.New("/", cgroup.Bounds{MemoryBytes: 1 << 30})
 		if err != nil {
 			t.Skip(err)
@@ -260,7 +259,7 @@ func plantOnce(t *testing.T, program, class string, args ...string) entry {
 	if r.Ledger == nil {
 		t.Fatalf("no ledger: %q", r.Warnings)
 	}
-	maps := args[0] == "offheap" || args[0] == "huge" // memory itself
+	maps := args[0] == "offheap" || args[0] == "huge" // it maps memory itself
 	e, lines := entry{planted: planted, sum: r.Ledger.RSS}, uint64(0)
 	for _, l := range r.Ledger.Lines {
 		if l.Class != otherMaps || maps {

@@ -14,22 +14,22 @@ import (
 type Root struct {
 	Kind   image.Kind
 	Name   string   // of a variable
-	Frames []string // of the goroutine, the innermost first
-	Start  string   // the function that it began with
+	Frames []string // of the goroutine, innermost first
+	Start  string   // the goroutine's first function
 }
 
-// An Object is one that the process's own memory profile has seen made.
+// An Object is an allocation that the process's own memory profile sampled.
 type Object struct {
 	Bytes uint64       // of its slot
-	Stack []uint64     // return addresses of the calls that made it, the innermost first
-	Live  bool         // something leads to it
-	Root  Root         // the one that does
-	Way   []graph.Step // from there to the object
+	Stack []uint64     // return addresses at its allocation, innermost first
+	Live  bool         // it is reachable
+	Root  Root         // that holds it
+	Way   []graph.Step // references from the root to the object
 }
 
-// Made returns the objects of a process's memory profile that the collector has not
-// freed, and who holds them: of several roots that lead to one, the one to which rank
-// gives the lowest number from 0 to 7.
+// Made returns the sampled objects of a process's memory profile that are not yet
+// freed, with their holders. If several roots hold one, the root to which rank gives
+// the lowest number wins; numbers are 0 to 7.
 func Made(ctx context.Context, p *target.Process, rank func(Root) int) ([]Object, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	im, err := image.Read(ctx, source(p), image.Config{})

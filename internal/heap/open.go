@@ -19,8 +19,8 @@ import (
 // Config bounds a reading.
 type Config struct {
 	image.Config
-	Strings bool   // count duplicated strings, which reads what they hold
-	Binary  string // executable of a core, where it does not name it
+	Strings bool   // count duplicate strings, which reads their contents
+	Binary  string // executable of a core that does not name it
 }
 
 // Open reads a target: a process by its number, a core file, or a saved report.
@@ -50,8 +50,8 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 	defer p.Close()
 	r, err := read(ctx, fmt.Sprintf("process %d", pid), p, source(p), c)
 	if err == nil {
-		// What is not copied, as types are, was read from the process afterwards: its
-		// memory must have been there until now.
+		// Types and the like are not copied but were read from the process later:
+		// check that its memory was still there.
 		first := slices.IndexFunc(p.Maps, func(m target.Mapping) bool { return m.Read })
 		err = p.Read([]target.Range{{Addr: p.Maps[max(first, 0)].Start, Data: make([]byte, 1)}})
 	}
@@ -71,10 +71,10 @@ func source(p *target.Process) image.Source {
 	return image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped, Forked: p.Forked, Clock: p.Clock}
 }
 
-// collectAt is our own GOGC meanwhile: the arrays are large and have no pointers.
+// collectAt is our GOGC while reading: the arrays are large and have no pointers.
 const collectAt = 20
 
-// read reads a target; p is the process if it is one.
+// read reads a target; p is its process, or nil.
 func read(ctx context.Context, name string, p *target.Process, src image.Source, c Config) (*Report, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	im, err := image.Read(ctx, src, c.Config)
@@ -105,7 +105,7 @@ func read(ctx context.Context, name string, p *target.Process, src image.Source,
 	return r, nil
 }
 
-// variables reads the global variables from DWARF; nil where there is none.
+// variables reads the global variables from DWARF; nil if there is none.
 func variables(im *image.Image, types *gotype.Table) []gotype.Variable {
 	d, err := im.Program.ELF.DWARF()
 	if err != nil || len(im.Modules) == 0 {

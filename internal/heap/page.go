@@ -15,15 +15,15 @@ import (
 //go:embed assets/heap.html.tmpl
 var assets embed.FS
 
-// A pageSection is what the template sees of a part of the page.
+// A pageSection is a part of the page, as the template sees it.
 type pageSection struct {
 	ID, Title, Text string
 	Drawing         *plot.Plot
 	Table           *plot.Table
 }
 
-// Page writes the report as one HTML file that needs nothing outside of it. The
-// version is that of the program that writes it.
+// Page writes the report as one self-contained HTML file. version is that of the
+// program that writes it.
 func (r *Report) Page(out io.Writer, v View, version string) error {
 	sections := []pageSection{
 		{ID: "holders", Title: "Who holds the memory", Drawing: r.treemap(), Table: holderTable(r.Holders(v.Share))},
@@ -55,7 +55,7 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 	return nil
 }
 
-// facts sum the report up.
+// facts summarizes the report.
 func (r *Report) facts() (facts []page.Fact) {
 	add := func(name, value string) { facts = append(facts, page.Fact{Name: name, Value: value}) }
 	add("Live", fmt.Sprintf("%s in %s objects; type unknown %.1f %%", size(r.Live), count(r.Objects),
@@ -76,7 +76,7 @@ func (r *Report) facts() (facts []page.Fact) {
 	return facts
 }
 
-// pageTypes is the most types that a page lists, and rows of goroutines.
+// pageTypes is the most types, or rows of goroutines, that a page lists.
 const pageTypes = 50
 
 func holderTable(all []Holder) *plot.Table {
@@ -107,7 +107,7 @@ func holderTable(all []Holder) *plot.Table {
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// amount is a size that is often nothing.
+// amount formats a size, or Absent if it is 0.
 func amount(n uint64) string {
 	if n == 0 {
 		return text.Absent
@@ -154,15 +154,15 @@ func (l *Ledger) table() *plot.Table {
 	return t
 }
 
-// The icicle leaves out what is too narrow to see, or too deep to follow.
+// The icicle leaves out boxes too narrow to see or too deep to follow.
 const (
-	icicleLeast  = 600 // of the live heap: a path below one in so many
+	icicleLeast  = 600 // paths below 1/icicleLeast of the live heap are left out
 	icicleLevels = 20
-	// The largest roots have a colour each, the others one together.
+	// Each of the largest roots has its own colour; the others share one.
 	icicleColours = 7
 )
 
-// icicle draws what the paths lead to.
+// icicle draws the live heap by path.
 func (r *Report) icicle() *plot.Plot {
 	p := plot.NewFlame("icicle", "Live bytes by path", "From the roots, on top, to what they lead to. A box has its "+
 		"path's next step, its type, and its bytes.", r.root())
@@ -172,12 +172,12 @@ func (r *Report) icicle() *plot.Plot {
 	return p
 }
 
-// treemap draws the same as areas.
+// treemap draws the live heap by area.
 func (r *Report) treemap() *plot.Plot {
 	return plot.NewTreemap("treemap", "Live bytes by area", "A box lies within that of what leads to it.", r.root())
 }
 
-// root is the live heap, with its roots and what they lead to.
+// root returns the live heap with its roots and what they hold.
 func (r *Report) root() *plot.Flame {
 	root := &plot.Flame{Name: "live heap", Value: float64(r.Live), Text: size(r.Live)}
 	root.Parts = r.parts(r.Tree, 1)

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestPage builds a page of everything that one can hold, hostile names
-// included. The browser tests look at it: ISOBAR_HEAP_PAGE names the file to
-// leave it in.
+// TestPage builds a page with everything that it can contain, including hostile names. The
+// browser tests use it: ISOBAR_HEAP_PAGE names the file to write.
 func TestPage(t *testing.T) {
 	const hostile = `<script>document.title="owned"</script>` + "\u202e\x1b[31m"
 	r := sample(1 << 20)
@@ -49,8 +48,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestIcicleDrawsEachByteOnce checks that boxes hold no more than the box above,
-// and that what is shared says what its path retains.
+// TestIcicleDrawsEachByteOnce: boxes hold no more than the box above, and shared ones
+// state what their path retains.
 func TestIcicleDrawsEachByteOnce(t *testing.T) {
 	r := sample(1 << 20)
 	r.Tree.Children[1].Retained = 64

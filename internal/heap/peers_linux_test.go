@@ -14,20 +14,20 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A reading is what one tool said of one target.
+// A reading is the result of one tool on one target.
 type reading struct {
 	Tool    string
-	Objects int     // of the target
-	Live    uint64  // bytes, as the runtime says
-	Seconds float64 // that the tool took
-	Peak    uint64  // bytes of its memory
-	Found   uint64  // bytes that it says are live
-	Named   uint64  // of them with a type
+	Objects int     // in the target
+	Live    uint64  // bytes, according to the runtime
+	Seconds float64 // of the tool
+	Peak    uint64  // bytes of the tool's memory
+	Found   uint64  // bytes that the tool reports as live
+	Named   uint64  // of Found, bytes with a type
 	Stop    time.Duration
 	Error   string
 }
 
-// peers reads a target with a tool of ISOBAR_PEERS; the first word of the name is its program.
+// peers run the tools in ISOBAR_PEERS on a target; the first word of the name is the program.
 var peers = []struct {
 	name string
 	args func(dir string, pid int) []string
@@ -45,8 +45,8 @@ var peers = []struct {
 	}, readViewcore},
 }
 
-// TestPeers reads targets of several sizes with isobar and the tools beside it,
-// and writes docs/results/heap-peers.md. scripts/heap-peers.sh runs it.
+// TestPeers reads targets of several sizes with isobar and its peers, and writes
+// docs/results/heap-peers.md. scripts/heap-peers.sh runs it.
 func TestPeers(t *testing.T) {
 	dir := os.Getenv("ISOBAR_PEERS")
 	if dir == "" {
@@ -103,7 +103,7 @@ func readOurs(r *reading, _ string, out []byte) error {
 	return err
 }
 
-// readGrf adds up the profile that goref writes; what it calls sub-objects has no name.
+// readGrf sums the profile that goref writes; its sub-objects have no name.
 func readGrf(r *reading, dir string, _ []byte) error {
 	f, err := os.Open(filepath.Join(dir, "grf.out"))
 	if err != nil {
@@ -124,7 +124,7 @@ func readGrf(r *reading, dir string, _ []byte) error {
 	return nil
 }
 
-// readViewcore adds up lines of count, size, bytes and type.
+// readViewcore sums lines of count, size, bytes and type.
 func readViewcore(r *reading, _ string, out []byte) error {
 	for line := range strings.Lines(string(out)) {
 		var count, each, bytes uint64

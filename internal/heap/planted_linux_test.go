@@ -19,14 +19,14 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/image"
 )
 
-// toolchains names a release of every minor version of Go that can be read.
+// toolchains has a release of every minor version of Go that can be read.
 var toolchains = []string{"go1.25.14", "go1.26.8", "go1.27.4"}
 
-// own is the one that this test is built with, go1.26.8 where that is another.
+// own is the toolchain that built this test, or go1.26.8 if it is not listed.
 var own = toolchains[max(1, slices.Index(toolchains, runtime.Version()))]
 
-// planted lists what testdata/planted does, and what names the holder: with
-// debug information, and without.
+// planted lists the leaks of testdata/planted, and what names the holder with debug
+// information and without.
 var planted = []struct{ leak, holder, stripped string }{
 	{"map", "main.app.byID", "map[int]*main.record"},
 	{"reslice", "main.window", "global at"},
@@ -39,15 +39,15 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"subscription", "main.app.topics", "main.init.func"},
 	{"bound", "[].r.body", "global at"},
 	{"cache", "main.names.entries", "map[string]*main.record"},
-	// Kinds of roots that are no leaks.
+	// Roots that are not leaks.
 	{"deferred", "main.deferred", "main.deferred"},
 	{"panicking", "in runtime.gopanic", "in runtime.gopanic"},
 	{"cleanup", "finalizers and cleanups", "finalizers and cleanups"},
 }
 
-// TestPlantedLeaks reads a program of every version of Go for every kind of leak:
-// the true holder must be among the first three, and what is live and what is
-// garbage must be what the runtime says, which checks its own marking.
+// TestPlantedLeaks reads a program of every version of Go for every kind of leak. The
+// true holder must be among the first three, and live and garbage bytes must match
+// the runtime's, which checks our marking.
 func TestPlantedLeaks(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("the heap of this architecture cannot be read")
@@ -58,7 +58,7 @@ func TestPlantedLeaks(t *testing.T) {
 				program := build(t, toolchain, flags)
 				for _, p := range planted {
 					want, config := p.holder, Config{Config: image.Config{MaxPause: time.Minute}}
-					if flags == "-ldflags=-s -w" { // and from a fork, where there can be one
+					if flags == "-ldflags=-s -w" { // and from a fork, if there can be one
 						want, config.ForkAbove = p.stripped, 1
 					}
 					t.Run(p.leak, func(t *testing.T) { findPlanted(t, program, p.leak, want, config) })
@@ -68,15 +68,15 @@ func TestPlantedLeaks(t *testing.T) {
 	}
 }
 
-// alone skips a test in race builds, for what they look at is how memory is copied,
-// which the plants show.
+// alone skips a test in race builds: it would check how memory is copied, which the
+// planted leaks already do.
 func alone(t *testing.T) {
 	if invariant.Race {
 		t.Skip("reads what the plants read, by one goroutine: not in race builds")
 	}
 }
 
-// programs is where the builds of testdata/planted are.
+// programs is the directory with the builds of testdata/planted.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -89,7 +89,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds testdata/planted once for one version of Go and a flag of go build.
+// build builds testdata/planted once per version of Go and flag of go build.
 func build(t *testing.T, toolchain, flag string) string {
 	t.Helper()
 	if (invariant.Race || testing.Short()) && toolchain != own {
@@ -103,7 +103,7 @@ func build(t *testing.T, toolchain, flag string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Outside of the module, which wants a version of Go of its own.
+	// outside of the module, which requires its own version of Go
 	if err := os.WriteFile(filepath.Join(programs, "main.go"), source, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func build(t *testing.T, toolchain, flag string) string {
 	return program
 }
 
-// started runs a program until it says what is live, and ends it with the test.
+// started runs a program until it prints its live bytes, and ends it with the test.
 func started(t testing.TB, program string, args ...string) (pid int, live, objects uint64) {
 	t.Helper()
 	pid, line := says(t, program, args...)
@@ -133,7 +133,7 @@ func started(t testing.TB, program string, args ...string) (pid int, live, objec
 	return pid, live, objects
 }
 
-// says is started, and returns what the program says.
+// says is like started, but returns the line that the program prints.
 func says(t testing.TB, program string, args ...string) (pid int, line string) {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -171,7 +171,7 @@ func findPlanted(t *testing.T, program, leak, want string, config Config) {
 	if off := math.Abs(float64(r.Live)/float64(live) - 1); off > 0.01 {
 		t.Errorf("live %d bytes, the runtime says %d", r.Live, live)
 	}
-	const each, left = 256 << 10, 60 // objects of so many bytes
+	const each, left = 256 << 10, 60 // bytes of an object, number of objects
 	if off := math.Abs(float64(r.Garbage)/(left*each) - 1); off > 0.01 {
 		t.Errorf("%d bytes of garbage, %d were left: objects are missing or called live", r.Garbage, left*each)
 	}
@@ -194,7 +194,7 @@ func findPlanted(t *testing.T, program, leak, want string, config Config) {
 	}
 }
 
-// TestCoreSaysWhatTheProcessDoes reads a process, then its core.
+// TestCoreSaysWhatTheProcessDoes compares the report of a process with that of its core.
 func TestCoreSaysWhatTheProcessDoes(t *testing.T) {
 	alone(t)
 	gcore, err := exec.LookPath("gcore")
@@ -256,7 +256,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestUnknownVersion reads a program that says it was built with a version of Go to come.
+// TestUnknownVersion reads a program that claims to be built with a future version of Go.
 func TestUnknownVersion(t *testing.T) {
 	program := build(t, own, "")
 	data, err := os.ReadFile(program)
@@ -288,7 +288,7 @@ func TestUnknownVersion(t *testing.T) {
 	}
 }
 
-// TestUnused plants holders of which next to nothing is used.
+// TestUnused plants holders that use almost nothing of what they hold.
 func TestUnused(t *testing.T) {
 	program := build(t, own, "")
 	for _, tc := range []struct {
@@ -298,7 +298,7 @@ func TestUnused(t *testing.T) {
 		{"capacity", "main.spare", "smaller capacity", 24 << 20},
 		{"reslice", "main.window", "slices.Clone", 15 << 20},
 		{"substring", "main.excerpts", "strings.Clone", 32 << 20},
-		{"shrunk", "main.emptied", "make the map again", 2 << 20 * 17}, // slots of 16 bytes and one of control, half used
+		{"shrunk", "main.emptied", "make the map again", 2 << 20 * 17}, // slots of 16 bytes and a control byte, half used
 	} {
 		pid, _, _ := started(t, program, tc.plant)
 		r, err := Open(t.Context(), fmt.Sprint(pid), Config{Config: image.Config{MaxPause: time.Minute}})
@@ -319,7 +319,7 @@ func TestUnused(t *testing.T) {
 	}
 }
 
-// TestDuplicates plants 1024 strings that hold four texts.
+// TestDuplicates plants 1024 strings of four texts.
 func TestDuplicates(t *testing.T) {
 	pid, _, _ := started(t, build(t, own, ""), "duplicates")
 	r, err := Open(t.Context(), fmt.Sprint(pid), Config{Strings: true})
@@ -339,7 +339,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestCollector compares what every version's runtime knows with its metrics.
+// TestCollector compares the collector's figures in every version's runtime with its metrics.
 func TestCollector(t *testing.T) {
 	for _, toolchain := range toolchains {
 		t.Run(toolchain, func(t *testing.T) {
@@ -360,8 +360,8 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestGoroutinesThatWaitForEver plants goroutines of which some can be woken, by a
-// variable, a timer, or another that can.
+// TestGoroutinesThatWaitForEver plants goroutines, some of which can be woken: by a variable, a
+// timer, or another goroutine that can run.
 func TestGoroutinesThatWaitForEver(t *testing.T) {
 	const each = 256 << 10
 	for _, toolchain := range toolchains {
@@ -372,7 +372,7 @@ func TestGoroutinesThatWaitForEver(t *testing.T) {
 				t.Fatal(err)
 			}
 			locked := "sync.Mutex.Lock for ever 1"
-			if strings.HasPrefix(toolchain, "go1.25") { // whose records do not name the mutex
+			if strings.HasPrefix(toolchain, "go1.25") { // its records do not name the mutex
 				locked = "sync.Mutex.Lock 1"
 			}
 			want := map[string]bool{
@@ -393,7 +393,7 @@ func TestGoroutinesThatWaitForEver(t *testing.T) {
 					t.Errorf("unexpected: %s", got)
 				}
 				delete(want, got)
-				// The lock's record holds what has it, too.
+				// A record of the lock also holds the struct around it, so the stack alone does not.
 				if g.In != "main.hands" && g.In != "main.locked" && g.Retained < uint64(g.Count)*each || !strings.HasPrefix(g.Created, "main.init") ||
 					g.Longest <= 0 || g.Longest > time.Hour {
 					t.Errorf("%s: %+v", got, g)

@@ -7,9 +7,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// WriteProfile writes what every path retains as a profile that 'go tool pprof'
-// opens. A sample's stack is a path, its root outermost; flat is what the node's
-// own objects take, cum what is below.
+// WriteProfile writes what every path retains as a profile for 'go tool pprof'. A
+// sample's stack is a path with its root outermost. flat is the node's own objects,
+// cum includes everything below.
 func (r *Report) WriteProfile(out io.Writer) error {
 	p := &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "live_space", Unit: "bytes"}, {Type: "live_objects", Unit: "count"}},
@@ -45,7 +45,7 @@ func (r *Report) WriteProfile(out io.Writer) error {
 	return p.Write(out)
 }
 
-// nameOf is a node's step of the path, and what is there.
+// nameOf returns a node's step of the path and its type.
 func nameOf(n *Node) string {
 	name := pathOf([]*Node{n})
 	if n.Type != "" && n.Label != "→" {

@@ -18,17 +18,17 @@ func mostUnused(n *Node, rest []*Node) string {
 	return slices.MaxFunc(all, func(a, b *Node) int { return cmp.Compare(a.Unused, b.Unused) }).Type
 }
 
-// An aid is what this toolkit knows to do about a holder.
+// An aid is a remedy for a holder.
 type aid struct {
 	do, saves string
-	bytes     uint64 // that would not be live any more
-	unmarked  bool   // nothing that it holds would be marked any more
+	bytes     uint64 // no longer live with the remedy
+	unmarked  bool   // nothing that it holds needs marking any more
 }
 
-// gone is an aid that frees everything that a node retains.
+// gone returns an aid that frees everything a node retains.
 func gone(n *Node, do string) aid { return aid{do, size(n.Retained), n.Retained, true} }
 
-// remedy says what to do about the holder at the end of a path.
+// remedy returns what to do about the holder at the end of a path; rest is the main path below it.
 func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 	n := path[len(path)-1]
 	var elem *Node
@@ -66,15 +66,15 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 	return aid{}
 }
 
-// pooled tells whether a node is a pool, a queue of one, or the runtime's list of them.
+// pooled reports whether a node is a pool, a queue of one, or the runtime's list of them.
 func pooled(n *Node) bool {
 	return strings.Contains(n.Type, "sync.Pool") || n.Type == "[]sync.eface" || strings.Contains(n.Label, "allPools")
 }
 
-// A Collector is what collections have cost the program up to the last one.
+// A Collector is the cost of collections up to the last one.
 type Collector image.Collector
 
-// share is the part of all CPU time that collections took, 0 to 1; 0 if unknown.
+// share is the fraction of all CPU time that collections took, 0 to 1; 0 if unknown.
 func (c *Collector) share() float64 {
 	if c.CPU <= 0 || c.Used < c.CPU {
 		return 0
@@ -82,11 +82,10 @@ func (c *Collector) share() float64 {
 	return float64(c.CPU) / float64(c.Used)
 }
 
-// spared is the part of all CPU time that collections would not take any more,
-// had the live heap this share less, and marking that one, and GOGC risen to
-// reach the same peak. A collection costs what it marks, and there are as many
-// as the headroom goes into what is allocated: it was g parts of the live heap,
-// and would be g + live.
+// spared returns the fraction of all CPU time saved if the live heap shrinks by the
+// share live, marking by the share mark, and GOGC rises until the peak is the same. A
+// collection costs what it marks. Their number is the allocated bytes over the
+// headroom, which grows from g to g + live times the live heap.
 func (c *Collector) spared(live, mark float64) float64 {
 	if c.GOGC <= 0 {
 		return 0
@@ -95,8 +94,8 @@ func (c *Collector) spared(live, mark float64) float64 {
 	return c.share() * (1 - (1-mark)*g/(g+live))
 }
 
-// String says what collections took; "" if unknown. The runtime counts what its Ps do, so that where
-// threads wait for a CPU, both times exceed those of the kernel.
+// String says what collections cost; "" if unknown. The runtime counts the time of its Ps, so if
+// threads wait for a CPU, both times exceed the kernel's.
 func (c *Collector) String() string {
 	if c.share() == 0 {
 		return ""

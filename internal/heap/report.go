@@ -18,8 +18,8 @@ import (
 // format is the version of saved reports.
 const format = 1
 
-// A Report is what one reading of a heap found. It has names, counts and sizes,
-// and nothing of what the program keeps in its memory.
+// A Report is the result of reading a heap. It has names, counts and sizes, but no
+// contents of the program's memory.
 type Report struct {
 	Format  int           `json:"isobar_heap"`
 	Target  string        `json:"target"`
@@ -27,7 +27,7 @@ type Report struct {
 	Go      string        `json:"go"`
 	Time    time.Time     `json:"time"`
 	Stop    time.Duration `json:"stop_ns"`
-	Forked  bool          `json:"forked,omitempty"` // Stop is for a fork, not for the copy
+	Forked  bool          `json:"forked,omitempty"` // Stop is the time to fork, not to copy
 	Copied  uint64        `json:"copied_bytes"`
 	graph.Totals
 	Collector  Collector    `json:"collector"`
@@ -35,29 +35,29 @@ type Report struct {
 	Tree       *Node        `json:"tree"`
 	Types      []Type       `json:"types"`
 	Goroutines []Goroutines `json:"goroutines"`
-	Ledger     *Ledger      `json:"ledger,omitempty"` // of a process
+	Ledger     *Ledger      `json:"ledger,omitempty"` // of a process only
 	Warnings   []string     `json:"warnings,omitempty"`
 }
 
-// Spans is where the bytes of the heap's spans are.
+// Spans splits the bytes of the heap's spans.
 type Spans struct {
-	Used   uint64 `json:"used_bytes"`   // all slots and what is left over behind them
+	Used   uint64 `json:"used_bytes"`   // all slots and the tails
 	Slots  uint64 `json:"slots_bytes"`  // free and used
-	Free   uint64 `json:"free_bytes"`   // slots without object
-	Tail   uint64 `json:"tail_bytes"`   // of spans, behind their last slot
+	Free   uint64 `json:"free_bytes"`   // slots without an object
+	Tail   uint64 `json:"tail_bytes"`   // after the last slot of spans
 	Stacks uint64 `json:"stacks_bytes"` // spans of goroutines' stacks
 }
 
-// A Node is a path from a root, with what all its objects together retain.
+// A Node is a path from a root, with what its objects retain together.
 type Node = graph.Node
 
-// A Type is all live objects of one type.
+// A Type sums up the live objects of one type.
 type Type = graph.Type
 
-// mostTypes bounds what a report keeps.
+// mostTypes is the most types that a report keeps.
 const mostTypes = 1000
 
-// totals reads what Analyze makes the image forget.
+// totals sums what the image forgets during Analyze.
 func totals(im *image.Image) Spans {
 	sum := Spans{Stacks: im.StackSpans}
 	for i := range im.Spans {
@@ -101,7 +101,7 @@ func (r *Report) Save(name string) error {
 	return nil
 }
 
-// mostSaved bounds the size in bytes of a saved report, unpacked.
+// mostSaved is the largest size of a saved report in bytes, uncompressed.
 const mostSaved = 1 << 30
 
 // Load reads a saved report.
@@ -137,7 +137,7 @@ func decode(in io.Reader) (*Report, error) {
 	return r, nil
 }
 
-// sound tells whether a tree can be walked.
+// sound reports whether a tree can be walked.
 func sound(n *Node, depth int) bool {
 	bad := func(c *Node) bool { return !sound(c, depth+1) }
 	return n != nil && depth < 10_000 && !slices.ContainsFunc(n.Children, bad)

@@ -18,7 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/graph"
 )
 
-// sample is a report with a map of sessions of the given size in bytes.
+// sample returns a report with a map of sessions of the given size in bytes.
 func sample(sessions uint64) *Report {
 	leaf := &Node{Label: "[]", Type: "main.Session", Retained: sessions - 1000, Below: 99, Reached: sessions - 1000,
 		Bytes: sessions - 1000, Objects: 99}
@@ -48,9 +48,8 @@ func TestHoldersStandWhereThePathSpreads(t *testing.T) {
 	}
 }
 
-// TestHoldersOfACache has a map and a list of the same elements, as caches of
-// what was used last do: neither alone holds them. The line is that of the
-// elements, not one of the map's own bytes.
+// TestHoldersOfACache has a map and a list of the same elements, like an LRU cache: neither alone
+// holds them. The row must be that of the elements, not one of the map's own bytes.
 func TestHoldersOfACache(t *testing.T) {
 	const mb = 1 << 20
 	node := func(label, typ string, retained, objects uint64, children ...*Node) *Node {
@@ -64,7 +63,7 @@ func TestHoldersOfACache(t *testing.T) {
 	table := func(children ...*Node) *Node {
 		return node(".m", "map[string]*list.Element", 4*mb, 260, children...)
 	}
-	shared := element() // its elements are held elsewhere, their values are not
+	shared := element() // its elements are held elsewhere, but not their values
 	shared.Retained = 5 * mb
 	for name, tc := range map[string]struct {
 		root *Node
@@ -87,7 +86,7 @@ func TestHoldersOfACache(t *testing.T) {
 	}
 }
 
-// TestGoroutinesAreToEnd has what stacks of one go statement hold, and main's.
+// TestGoroutinesAreToEnd: stacks of goroutines get a remedy, main's does not.
 func TestGoroutinesAreToEnd(t *testing.T) {
 	for label, want := range map[string]string{"goroutine main.leak.func1": "end the goroutines", "goroutine runtime.main": ""} {
 		frame := &Node{Label: " in main.f", Type: "unknown", Retained: 1000, Objects: 9}

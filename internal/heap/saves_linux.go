@@ -9,15 +9,15 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
-// zeroSample is how many pages zero looks at, or up to twice as many.
+// zeroSample is about how many pages zero reads; it may read up to twice as many.
 const zeroSample = 1 << 15
 
-// zero returns the bytes of a mapping's resident pages that were never written:
-// without huge pages they would not be there. Of many pages it looks at a part.
+// zero returns the bytes of a mapping's resident pages that were never written: without huge
+// pages they would not exist. It samples large mappings.
 func (a *accounts) zero(m *target.Resident) (sum uint64) {
-	addrs, _ := a.resident(m) // an error: fewer are counted
+	addrs, _ := a.resident(m) // on an error fewer are counted
 	none, page := make([]byte, target.PageBytes), make([]byte, target.PageBytes)
-	step := len(addrs)/zeroSample | 1 // odd: what is used may be one page in a power of two
+	step := len(addrs)/zeroSample | 1 // odd: a program may use one page in a power of two
 	for i := 0; i < len(addrs); i += step {
 		if a.p.Read([]target.Range{{Addr: addrs[i], Data: page}}) == nil && bytes.Equal(page, none) {
 			sum += uint64(step) * target.PageBytes
@@ -32,7 +32,7 @@ func (a *accounts) resident(m *target.Resident) (addrs []uint64, err error) {
 	return addrs, err
 }
 
-// burst is the share of the bytes of all stacks that goroutines of one go statement have.
+// burst returns the largest share of stack bytes that the goroutines of one go statement have.
 func burst(all []image.Goroutine) float64 {
 	by, sum, most := make(map[string]uint64), uint64(0), uint64(0)
 	for i := range all {
@@ -43,18 +43,18 @@ func burst(all []image.Goroutine) float64 {
 	return share(most, sum)
 }
 
-// Glibc's malloc: arenas of threads begin where addresses are a multiple of
-// arenaBytes, with a pointer to the arena's state, which is in the first of them.
+// Glibc's malloc: arenas of threads begin at multiples of arenaBytes with a pointer to the
+// arena's state, which lies in the first part of the arena.
 const (
 	arenaBytes  = 64 << 20
-	stateBytes  = 2200 // of struct malloc_state, up to 16 bytes less
-	chunkBytes  = 48   // of struct malloc_chunk, in what is free
+	stateBytes  = 2200 // of struct malloc_state, or up to 16 fewer
+	chunkBytes  = 48   // of struct malloc_chunk, while free
 	prevInUse   = 1
 	chunkFlags  = 7
 	windowBytes = 1 << 20
 )
 
-// isArena tells whether an arena of glibc's malloc begins at an address.
+// isArena reports whether an arena of glibc's malloc begins at start.
 func (a *accounts) isArena(start uint64) bool {
 	if start%arenaBytes != 0 {
 		return false
@@ -67,7 +67,7 @@ func (a *accounts) isArena(start uint64) bool {
 	return ok && first == state
 }
 
-// word reads a word of the process through a window, as the walk goes on.
+// word reads a word of the process, through a window that moves with the walk.
 func (a *accounts) word(addr uint64) (uint64, bool) {
 	if addr < a.at || addr+8 > a.at+uint64(len(a.window)) {
 		for size := uint64(windowBytes); ; size /= 16 {
@@ -83,8 +83,8 @@ func (a *accounts) word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(a.window[addr-a.at:]), true
 }
 
-// trimmed returns the bytes of a part of C's heap that malloc_trim would give back:
-// resident pages within free chunks. It is 0 if the chunks are not those of glibc.
+// trimmed returns the bytes of a part of C's heap that malloc_trim would give back: resident
+// pages within free chunks. It is 0 if the chunks are not glibc's.
 func (a *accounts) trimmed(m *target.Resident) uint64 {
 	start := m.Start
 	if state, ok := a.word(m.Start); ok && m.File != "[heap]" && state&^(arenaBytes-1) == m.Start {
@@ -102,12 +102,12 @@ func (a *accounts) trimmed(m *target.Resident) uint64 {
 	return 0
 }
 
-// chunks walks from chunk to chunk; ok is false if they do not end where the mapping does.
+// chunks walks the chunks; ok is false if they do not end where the mapping does.
 func (a *accounts) chunks(m *target.Resident, addr uint64, resident []uint64) (saved uint64, ok bool) {
 	for addr < m.End {
 		n, ok := a.word(addr + 8)
 		if next := addr + n&^chunkFlags; ok && n&^chunkFlags >= 32 && next%16 == addr%16 && next <= m.End {
-			free := next == m.End && m.File == "[heap]" // what is at the end goes back for the main arena
+			free := next == m.End && m.File == "[heap]" // malloc_trim frees the end of the main arena
 			if next < m.End {
 				after, ok := a.word(next + 8)
 				free = ok && after&prevInUse == 0

@@ -10,10 +10,10 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A View bounds what Write shows.
+// A View limits what Write shows.
 type View struct {
 	Lines int     // of each table
-	Share float64 // of the live heap that a holder has at least
+	Share float64 // least share of the live heap that a holder has
 }
 
 // Write prints a report for a terminal.
@@ -36,7 +36,7 @@ func (r *Report) writeHead(w io.Writer) {
 	}
 }
 
-// stopped says for how long the process stood still, and what for.
+// stopped says for how long the process was stopped, and why.
 func (r *Report) stopped() string {
 	way := "to copy"
 	if r.Forked {
@@ -87,7 +87,7 @@ func writeHolders(w io.Writer, all []Holder, lines int) {
 	}
 }
 
-// clean makes the target's names fit to print.
+// clean makes a name from the target printable.
 func clean(s string) string { return text.Shorten(text.Clean(s), 300) }
 
 func (r *Report) writeTypes(w io.Writer, lines int) {

@@ -16,16 +16,16 @@ type Variable struct {
 	Type *Type // nil if only the symbol is known
 }
 
-// Attributes of Go's own.
+// Attributes specific to Go.
 const (
-	goKind        = 0x2900 // as package reflect numbers kinds
+	goKind        = 0x2900 // kinds as in package reflect
 	goElem        = 0x2902
-	goRuntimeType = 0x2904 // offset of the descriptor from the module's types
-	goCaptured    = 0x2907 // where a variable that is captured lies in the function value
+	goRuntimeType = 0x2904 // offset of the type descriptor from the module's types
+	goCaptured    = 0x2907 // offset of a captured variable in the function value
 )
 
-// Variables lists the global variables that DWARF describes, by address, and notes what function values capture. bias
-// is added to addresses.
+// Variables returns the global variables that DWARF describes, by address, and records what
+// function values capture. bias is added to addresses.
 func (t *Table) Variables(d *dwarf.Data, bias, types uint64) ([]Variable, error) {
 	conv := converter{t: t, d: d, types: types, done: make(map[dwarf.Offset]*Type),
 		first: make(map[string]dwarf.Offset), bound: make(map[string]uint64)}
@@ -72,11 +72,11 @@ func (t *Table) Variables(d *dwarf.Data, bias, types uint64) ([]Variable, error)
 	return all, nil
 }
 
-// boundReceiver is where the value of a method, such as x.Serve, has its receiver.
+// boundReceiver is the offset of the receiver in a method value, such as x.Serve.
 const boundReceiver = 8
 
-// captured notes the variables that the values of a function have, and reads to its
-// end. The compiler does not say it of functions that it also inlines.
+// captured records the variables that values of the function capture, and reads to the end of its
+// entry. The compiler omits them for functions that it also inlines.
 func (c *converter) captured(r *dwarf.Reader, function *dwarf.Entry, bias uint64) {
 	var vars []Field
 	name, _ := function.Val(dwarf.AttrName).(string)
@@ -100,7 +100,7 @@ func (c *converter) captured(r *dwarf.Reader, function *dwarf.Entry, bias uint64
 	c.capture(pc+bias, vars...)
 }
 
-// capture notes what the values of the function at pc have.
+// capture records the variables in values of the function at pc.
 func (c *converter) capture(pc uint64, vars ...Field) {
 	vars = slices.DeleteFunc(vars, func(f Field) bool { return f.Type == nil })
 	if len(vars) > 0 {
@@ -108,21 +108,20 @@ func (c *converter) capture(pc uint64, vars ...Field) {
 	}
 }
 
-// field is a variable of a function value. The pointer to one that others see, too, is called &name.
+// field converts a captured variable. A variable captured by reference is named &name.
 func (c *converter) field(e *dwarf.Entry, offset uint64) Field {
 	name, _ := e.Val(dwarf.AttrName).(string)
 	return Field{strings.TrimPrefix(name, "&"), offset, c.ref(e, dwarf.AttrType)}
 }
 
-// A converter turns DWARF's types into ours; where the program has a descriptor,
-// that is taken.
+// A converter turns DWARF types into ours. It prefers the type descriptor if the program has one.
 type converter struct {
 	t     *Table
 	d     *dwarf.Data
 	types uint64
 	done  map[dwarf.Offset]*Type
-	first map[string]dwarf.Offset // parameter of a function, which is a method's receiver
-	bound map[string]uint64       // the function of method values, by the method
+	first map[string]dwarf.Offset // a function's first parameter, which is a method's receiver
+	bound map[string]uint64       // function of method values, by method
 }
 
 func (c *converter) typ(at dwarf.Offset) *Type {

@@ -1,6 +1,6 @@
-// Package gotype reads the types of a Go program: from the descriptors that the
-// program has in its memory, stripped or not, and from DWARF for variables. Both
-// become one model, which says what each word of a value is.
+// Package gotype reads the types of a Go program: from the type descriptors in its
+// memory, stripped or not, and for variables from DWARF. Both become one model, which
+// describes each word of a value.
 package gotype
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind is what a type is for who follows pointers.
+// Kind is the kind of a type, as far as following pointers requires.
 type Kind uint8
 
 // The kinds.
@@ -27,7 +27,7 @@ const (
 	Struct
 )
 
-// A Type is one type of the program. Nobody writes to it once it is read.
+// A Type is a type of the program. It does not change once read.
 type Type struct {
 	Name   string
 	Kind   Kind
@@ -39,7 +39,7 @@ type Type struct {
 	NoPtr  bool // it has no pointers
 
 	words   []Word
-	entered bool // by appendWords: what lies within itself is damaged
+	entered bool // by appendWords: a type that contains itself is damaged
 }
 
 // A Field is a field of a struct.
@@ -49,17 +49,17 @@ type Field struct {
 	Type   *Type
 }
 
-// A Word is a word of a value that may point into the heap.
+// A Word describes a word of a value that may point into the heap.
 type Word struct {
 	Offset uint64
 	Path   string // ".sessions", ".list[].next"
-	Type   *Type  // of the value that has the word
+	Type   *Type  // of the value that contains the word
 }
 
-// maxWords bounds how many pointers of one type are told apart.
+// maxWords is the most pointers of one type that are told apart.
 const maxWords = 1 << 17
 
-// Words lists the pointer words of a value, by offset.
+// Words returns the pointer words of a value, by offset.
 func (t *Type) Words() []Word {
 	if t.words == nil && !t.NoPtr {
 		t.words = t.appendWords(make([]Word, 0, 4), 0, "")
@@ -92,10 +92,10 @@ func (t *Type) appendWords(to []Word, offset uint64, path string) []Word {
 	return to
 }
 
-// Direct tells whether an interface holds a value of the type itself in its
-// data word, not a pointer to it.
+// Direct reports whether the data word of an interface holds a value of the type
+// itself, not a pointer to it.
 func (t *Type) Direct() bool {
-	for range 100 { // a type that lies within itself is damaged
+	for range 100 { // a type that contains itself is damaged
 		switch {
 		case t.Kind == Array && t.Len == 1:
 			t = t.Elem
@@ -112,7 +112,7 @@ func (t *Type) Direct() bool {
 type Reader interface {
 	Read(addr, n uint64) ([]byte, bool)
 	IsType(addr uint64) bool
-	// TypeBase returns the address that offsets of names in a type at addr count from.
+	// TypeBase returns the base of name offsets in the type at addr.
 	TypeBase(addr uint64) uint64
 }
 
@@ -121,7 +121,7 @@ type Table struct {
 	mem      Reader
 	byAddr   map[uint64]*Type
 	itabs    map[uint64]*Type
-	captured map[uint64]*Type // by the function that has it
+	captured map[uint64]*Type // by address of the function
 }
 
 // NewTable returns a table that reads from a program's memory.
@@ -130,7 +130,7 @@ func NewTable(mem Reader) *Table {
 		captured: make(map[uint64]*Type)}
 }
 
-// Captured returns what the values of the function at pc capture, as a struct; nil where DWARF does not say it.
+// Captured returns what values of the function at pc capture, as a struct; nil if DWARF does not say.
 func (t *Table) Captured(pc uint64) *Type { return t.captured[pc] }
 
 var le = binary.LittleEndian
@@ -152,7 +152,7 @@ const (
 	headBytes     = 48 // of abi.Type
 )
 
-// kinds has what the kinds are for us, and the size of those whose values have but one.
+// kinds maps reflect's kinds to ours, with the size of kinds that have only one.
 var kinds = [kindUnsafePointer + 1]struct {
 	kind  Kind
 	bytes uint64
@@ -162,7 +162,7 @@ var kinds = [kindUnsafePointer + 1]struct {
 	kindUnsafePointer: {Unsafe, 8},
 }
 
-// anyPointer is what generic code has for a pointer, whatever it points to.
+// anyPointer is the type of every pointer in generic code.
 const anyPointer = "go.shape.*uint8"
 
 // At returns the type whose descriptor is at addr, nil if there is none.
@@ -197,7 +197,7 @@ func (t *Table) At(addr uint64) *Type {
 	return typ
 }
 
-// complete reads what the kind of type has beside its head.
+// complete reads what a descriptor has after its head, which depends on the kind.
 func (t *Table) complete(typ *Type, kind byte, b []byte) {
 	word := func(i int) uint64 { return le.Uint64(b[headBytes+8*i:]) }
 	typ.Kind = kinds[kind].kind
@@ -254,7 +254,7 @@ func (t *Table) name(addr uint64) (string, bool) {
 	return string(text), ok
 }
 
-// InInterface returns the type of the value in an interface with the given first word.
+// InInterface returns the type of the value in an interface whose first word is word.
 func (t *Table) InInterface(empty bool, word uint64) *Type {
 	if word == 0 {
 		return nil

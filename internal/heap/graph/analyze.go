@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// A Node sums up the objects that one path leads to, with all that is below. It is
-// also the node of a saved report.
+// A Node sums up the objects on one path, and everything below. It is also the node
+// of a saved report.
 type Node struct {
 	Label string `json:"label"`
 	Type  string `json:"type,omitempty"`
-	// Retained is what would be garbage without the objects of this node: what
-	// they dominate, in bytes of slots, and Below in objects.
+	// Retained is the bytes that would be garbage without the objects of this node, in slots that
+	// they dominate; Below is the number of those objects.
 	Retained uint64 `json:"retained_bytes"`
 	Below    uint64 `json:"retained_objects"`
-	Reached  uint64 `json:"reached_bytes"` // of all objects that the path is the first to lead to
+	Reached  uint64 `json:"reached_bytes"` // bytes of all objects first reached through the path
 	Bytes    uint64 `json:"bytes"`         // of the objects of this node themselves
 	Objects  uint64 `json:"objects"`
-	Unused   uint64 `json:"unused_bytes,omitempty"` // bytes of them that nothing uses: see unused
-	// Of this node and below: bytes of strings that others hold as well (see strings),
-	// what the collector reads, and how many pointers it follows.
+	Unused   uint64 `json:"unused_bytes,omitempty"` // bytes of them that are not in use: see unused
+	// For this node and below: bytes of strings that exist elsewhere too (see strings), bytes
+	// that the collector reads, and pointers that it follows.
 	Duplicates uint64  `json:"duplicate_bytes,omitempty"`
 	ScanBytes  uint64  `json:"scan_bytes"`
 	Pointers   uint64  `json:"pointers"`
-	Children   []*Node `json:"children,omitempty"` // what retains most comes first
+	Children   []*Node `json:"children,omitempty"` // those that retain most first
 
 	shape  uint32
 	parent *Node
@@ -45,29 +45,29 @@ type Type struct {
 	active int
 }
 
-// A Result is what Analyze finds out.
+// A Result is the result of Analyze.
 type Result struct {
 	Totals
 	Root       *Node // its children are the roots' nodes
 	Types      []*Type
-	Goroutines []Goroutine // as many as the image has
+	Goroutines []Goroutine // parallel to the image's
 }
 
 // Totals are sums over all objects, in bytes of slots.
 type Totals struct {
 	Live       uint64 `json:"live_bytes"`
 	Objects    uint64 `json:"live_objects"`
-	Garbage    uint64 `json:"garbage_bytes"`             // of what nothing reaches
-	Untyped    uint64 `json:"untyped_bytes"`             // of live ones, as are the next three: of unknown type
-	Unused     uint64 `json:"unused_bytes"`              // that nothing uses: see unused
-	Duplicates uint64 `json:"duplicate_bytes,omitempty"` // strings that others hold as well; 0 unless asked for
-	Forever    uint64 `json:"forever_bytes"`             // what only goroutines hold that wait for ever
-	ScanBytes  uint64 `json:"scan_bytes"`                // that a marking reads
-	Pointers   uint64 `json:"pointers"`                  // that it follows
+	Garbage    uint64 `json:"garbage_bytes"`             // unreachable
+	Untyped    uint64 `json:"untyped_bytes"`             // of live objects, as are the next three: of unknown type
+	Unused     uint64 `json:"unused_bytes"`              // not in use: see unused
+	Duplicates uint64 `json:"duplicate_bytes,omitempty"` // strings that exist elsewhere too; 0 unless counted
+	Forever    uint64 `json:"forever_bytes"`             // held only by goroutines that wait for ever
+	ScanBytes  uint64 `json:"scan_bytes"`                // read by a marking
+	Pointers   uint64 `json:"pointers"`                  // followed by a marking
 }
 
-// Analyze computes who holds what, and with strings which of them are there more
-// than once. The image's copied pages are given back on the way.
+// Analyze computes who holds what, and if strings is set, which strings exist more than once. It
+// releases the image's copied pages.
 func (g *Graph) Analyze(ctx context.Context, strings bool) (*Result, error) {
 	a := &analysis{g: g, res: &Result{Root: &Node{below: make(map[nodeKey]*Node)}},
 		types: make(map[uint32]*Type), named: make(map[string]*Type)}
@@ -95,23 +95,23 @@ func (g *Graph) Analyze(ctx context.Context, strings bool) (*Result, error) {
 	return a.res, nil
 }
 
-// An analysis is the state of one Analyze. Nodes of its digraph are 0 for the
-// entry, then the roots, then the live objects in the order of their slots.
+// An analysis is the state of one Analyze. Node 0 of its digraph is the entry; the roots follow,
+// then the live objects in the order of their slots.
 type analysis struct {
 	g     *Graph
 	res   *Result
 	graph Digraph
-	id    []uint32         // of the digraph's node, by slot; 0 for garbage
-	slots []uint32         // by the number of the node, less first
+	id    []uint32         // digraph node by slot; 0 for garbage
+	slots []uint32         // slot of each object, by node less first
 	first uint32           // node of the first object
-	node  []*Node          // by number in nodes
+	node  []*Node          // by index
 	of    []uint32         // index into node, by node of the digraph
 	scan  []uint32         // pointers of each object, by node less first
 	types map[uint32]*Type // by shape
 	named map[string]*Type
 }
 
-// number gives every live object its node.
+// number assigns a node to every live object.
 func (a *analysis) number() {
 	g := a.g
 	a.first = uint32(1 + len(g.roots))
@@ -131,7 +131,7 @@ func (a *analysis) number() {
 	}
 }
 
-// garbage sums up the allocated objects that nothing reaches.
+// garbage sums the allocated objects that are unreachable.
 func (a *analysis) garbage() {
 	im := a.g.im
 	for i := range im.Spans {
@@ -187,14 +187,14 @@ func (a *analysis) edges() {
 	a.graph.To = to
 }
 
-// trie gives every root and object its place among the paths.
+// trie assigns every root and object to the node of its path.
 func (a *analysis) trie() {
 	g := a.g
 	a.of = make([]uint32, int(a.first)+len(a.slots))
 	a.node = []*Node{a.res.Root}
 	named := make(map[rootNode]uint32)
 	for i, r := range g.roots {
-		r.g = -1 // goroutines with one start are one node
+		r.g = -1 // goroutines with the same start share a node
 		at, ok := named[r]
 		if !ok {
 			n := &Node{Label: r.name, parent: a.res.Root, shape: unnamed, below: make(map[nodeKey]*Node)}
@@ -209,7 +209,7 @@ func (a *analysis) trie() {
 	var chain []uint32
 	for i := range a.slots {
 		chain = append(chain[:0], a.first+uint32(i))
-		for { // up to what has its place
+		for { // up to a node that has its place
 			up := a.up(chain[len(chain)-1])
 			if a.of[up] != 0 {
 				break
@@ -225,7 +225,7 @@ func (a *analysis) trie() {
 	}
 }
 
-// up returns the node that first led to an object.
+// up returns the node from which an object was first reached.
 func (a *analysis) up(v uint32) uint32 {
 	parent := a.g.parent[a.slots[v-a.first]]
 	if parent < uint32(len(a.g.roots)) {
@@ -234,10 +234,10 @@ func (a *analysis) up(v uint32) uint32 {
 	return a.id[parent-uint32(len(a.g.roots))]
 }
 
-// deepest bounds how far up a type is looked for, to fold what is recursive.
+// deepest is how far up a type is searched for, to fold recursive types.
 const deepest = 24
 
-// place returns the index of the node of an object, whose parent has one.
+// place returns the index of an object's node; its parent must have one.
 func (a *analysis) place(v uint32, index map[*Node]uint32) uint32 {
 	g := a.g
 	slot := a.slots[v-a.first]
@@ -253,7 +253,7 @@ func (a *analysis) place(v uint32, index map[*Node]uint32) uint32 {
 	at := a.of[up]
 	n, s := a.node[at], g.state[slot]
 	if s == unnamed && n.shape == unnamed && n.parent != a.res.Root || label == 0 && up >= a.first {
-		return at // nothing to tell it by: part of what holds it
+		return at // nothing distinguishes it: part of its holder
 	}
 	for m, depth := n, 0; m.parent != nil && depth < deepest; m, depth = m.parent, depth+1 {
 		if m.shape == s && s != unnamed {
@@ -275,8 +275,8 @@ func (a *analysis) place(v uint32, index map[*Node]uint32) uint32 {
 	return index[child]
 }
 
-// retain sums up sizes by dominators. An object counts for a path once, however
-// many objects of the path dominate it.
+// retain sums sizes by dominators. An object counts once for a path, even if several
+// objects of the path dominate it.
 func (a *analysis) retain(idom, preorder []uint32) {
 	size := make([]uint64, len(idom))
 	for i, slot := range a.slots {
@@ -297,7 +297,7 @@ func (a *analysis) retain(idom, preorder []uint32) {
 	objects := Retained(idom, preorder, size)
 	size = nil
 	first, next := children(idom, preorder)
-	// In and out of the dominator tree, without recursion.
+	// Walk the dominator tree without recursion.
 	for v := uint32(0); ; {
 		n, t := a.node[a.of[v]], a.typeOf(v)
 		if n.active++; n.active == 1 {
@@ -382,11 +382,11 @@ func children(idom, preorder []uint32) (first, next []uint32) {
 	return first, next
 }
 
-// leastShare bounds the tree: a node below one in so many of the live heap is dropped.
+// leastShare bounds the tree: it drops nodes below 1/leastShare of the live heap.
 const leastShare = 5000
 
-// finish adds up from the bottom what lies below each node, sorts the tree, and drops
-// the nodes that retain less than a bound and what was needed to build.
+// finish sums what lies below each node, sorts the tree, and drops small nodes and
+// the fields needed only to build it.
 func (a *analysis) finish(n *Node, least uint64) {
 	n.below, n.parent, n.Reached = nil, nil, n.Bytes
 	for _, c := range n.Children {

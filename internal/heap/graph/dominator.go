@@ -2,8 +2,8 @@ package graph
 
 import "slices"
 
-// A Digraph is nodes 0 to N-1 and their successors in compressed rows: those of
-// node i are To[Start[i]:Start[i+1]]. Node 0 is the entry.
+// A Digraph has nodes 0 to N-1 with their successors in compressed rows: those of node i are
+// To[Start[i]:Start[i+1]]. Node 0 is the entry.
 type Digraph struct {
 	Start []uint32
 	To    []uint32
@@ -12,13 +12,12 @@ type Digraph struct {
 // N returns the number of nodes.
 func (g *Digraph) N() int { return len(g.Start) - 1 }
 
-// none marks a node without dominator: the entry, and what is not reachable.
+// none marks a node without a dominator: the entry, or an unreachable one.
 const none = ^uint32(0)
 
-// Dominators returns the immediate dominator of every node, none for the entry
-// and for nodes that cannot be reached, and the reachable nodes in preorder of a
-// depth-first search. Semi-NCA, of Georgiadis, "Linear-Time Algorithms for
-// Dominators and Related Problems", 2005.
+// Dominators returns the immediate dominator of every node, none for the entry and unreachable
+// nodes, and the reachable nodes in preorder of a depth-first search. It is Semi-NCA, of
+// Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems", 2005.
 func (g *Digraph) Dominators() (idom, preorder []uint32) {
 	n := g.N()
 	order := make([]uint32, n) // preorder number + 1; 0 is unseen
@@ -51,13 +50,13 @@ func (g *Digraph) Dominators() (idom, preorder []uint32) {
 	return idom, preorder
 }
 
-// predecessors returns the reversed graph of what is reachable, by preorder numbers.
+// predecessors returns the reverse of the reachable graph, by preorder numbers.
 func (g *Digraph) predecessors(order []uint32, reached int) Digraph {
 	r := Digraph{Start: make([]uint32, reached+1)}
 	for v, o := range order {
 		if o != 0 {
 			for _, w := range g.To[g.Start[v]:g.Start[v+1]] {
-				r.Start[order[w]]++ // order is one more than the number: where its row will end
+				r.Start[order[w]]++ // order is the number plus one: the end of its row
 			}
 		}
 	}
@@ -77,7 +76,7 @@ func (g *Digraph) predecessors(order []uint32, reached int) Digraph {
 	return r
 }
 
-// semiNCA computes immediate dominators. All numbers are preorder's.
+// semiNCA computes immediate dominators. All numbers are preorder numbers.
 func semiNCA(preds Digraph, parent []uint32) []uint32 {
 	n := len(parent)
 	semi, label := make([]uint32, n), make([]uint32, n)
@@ -87,7 +86,7 @@ func semiNCA(preds Digraph, parent []uint32) []uint32 {
 		semi[i], label[i], ancestor[i] = uint32(i), uint32(i), none
 	}
 	var path []uint32
-	// eval returns the node with the least semidominator on the forest's path to v.
+	// eval returns the node of least semidominator on the forest's path to v.
 	eval := func(v uint32) uint32 {
 		if ancestor[v] == none {
 			return v
@@ -126,7 +125,7 @@ func semiNCA(preds Digraph, parent []uint32) []uint32 {
 }
 
 // Retained returns, for every node, the sum of the sizes of what it dominates,
-// itself included; 0 for nodes that cannot be reached.
+// including itself; 0 for unreachable nodes.
 func Retained(idom, preorder []uint32, size []uint64) []uint64 {
 	sum := make([]uint64, len(idom))
 	for _, v := range preorder {

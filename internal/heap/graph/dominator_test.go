@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// naive returns what cannot be reached once a node is gone, by a search per node.
+// naive returns, for every node, which nodes are unreachable without it, by one search each.
 func naive(g *Digraph) [][]bool {
 	lost := make([][]bool, g.N())
 	all := reach(g, -1)
@@ -52,8 +52,8 @@ func random(r *rand.Rand, nodes, edges int) *Digraph {
 	return g
 }
 
-// TestRetainedIsWhatRemovingLoses compares retained sizes by dominators with the
-// definition: remove the node, mark again.
+// TestRetainedIsWhatRemovingLoses compares retained sizes by dominators with their definition:
+// remove the node and mark again.
 func TestRetainedIsWhatRemovingLoses(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -2,17 +2,16 @@ package graph
 
 import "strings"
 
-// A Goroutine is what the graph says of the image's goroutine of the same index.
+// A Goroutine has the analysis of the image's goroutine of the same index.
 type Goroutine struct {
-	Retained uint64 // bytes that only its stack holds
-	Forever  bool   // it waits for what nothing that can run leads to
+	Retained uint64 // bytes held by its stack alone
+	Forever  bool   // nothing that can run reaches what would wake it
 }
 
-// forever finds the goroutines that wait for what only they, and others like
-// them, can reach: nobody is left to wake them. A goroutine counts as one that
-// can run until the opposite is shown. The method is that of Saioc et al., Dynamic
-// Partial Deadlock Detection and Recovery via Garbage Collection (ASPLOS 2025),
-// which the runtime's profile of leaked goroutines has, too.
+// forever finds the goroutines that can never be woken: they wait for what only they, and others
+// like them, can reach. A goroutine counts as able to run until shown otherwise. The method is
+// that of Saioc et al., Dynamic Partial Deadlock Detection and Recovery via Garbage Collection
+// (ASPLOS 2025), also used by the runtime's profile of leaked goroutines.
 func (a *analysis) forever() {
 	f := &liveness{a: a, live: make([]bool, int(a.first)+len(a.slots)), hidden: make(map[uint32]bool)}
 	blocked := make(map[int32]bool)
@@ -75,7 +74,7 @@ func (a *analysis) nodeAt(addr uint64) (v uint32) {
 type liveness struct {
 	a      *analysis
 	live   []bool
-	hidden map[uint32]bool // not followed: records of goroutines that may wait for ever
+	hidden map[uint32]bool // records of goroutines that may wait for ever; not followed
 	queue  []uint32
 }
 
@@ -98,8 +97,8 @@ func (f *liveness) drain() {
 	}
 }
 
-// anyLive tells whether one of several objects is live, or not on the heap, where
-// anybody may reach it.
+// anyLive reports whether one of several objects is live, or outside of the heap,
+// where anybody may reach it.
 func (f *liveness) anyLive(addrs []uint64) bool {
 	for _, addr := range addrs {
 		if v := f.a.nodeAt(addr); v == 0 || f.live[v] {

@@ -1,6 +1,6 @@
-// Package graph marks a copied heap from its roots, finds out what each object
-// is, and computes what holds it: shortest paths by field names, dominators, and
-// both summed up by path and type. It changes nothing in the copy.
+// Package graph marks a copied heap from its roots, determines the type of each object, and
+// computes what holds it: shortest paths of field names, dominators, and sums of both by path and
+// type. It does not change the copy.
 package graph
 
 import (
@@ -19,7 +19,7 @@ type Graph struct {
 	types     *gotype.Table
 	variables []gotype.Variable
 	functions map[uint64]string
-	maps      map[*gotype.Type]*gotype.Type // maps' types by those of their groups
+	maps      map[*gotype.Type]*gotype.Type // map types by the type of their groups
 
 	shapes   map[shape]uint32
 	layouts  []layout // by shape number
@@ -29,15 +29,15 @@ type Graph struct {
 	roots   []rootNode
 	rootIDs map[rootNode]uint32
 	entries []entry // edges from roots to objects
-	views   []view  // what the roots reach of objects
+	views   []view  // parts of objects that roots reach
 
 	state  []uint32 // shape number of each slot
-	parent []uint32 // slot + 1 + roots of the object that led here first, or number of the root
+	parent []uint32 // number of the root, or slot plus number of roots, that first led here
 	edge   []uint32 // offset of the pointer in the parent, in words; the label if the parent is a root
 	queue  []uint32
 }
 
-// A rootNode is what roots are summed up by, a variable or a goroutine.
+// A rootNode is a variable or goroutine, whose roots are summed up together.
 type rootNode struct {
 	kind image.Kind
 	name string
@@ -49,18 +49,17 @@ type entry struct{ root, slot uint32 }
 
 var le = binary.LittleEndian
 
-// A Rank orders the roots: it gives one of a kind and name, of goroutine g or of none (-1),
-// a number from 0 to 7.
+// A Rank orders roots by a number from 0 to 7. g is the goroutine, or -1.
 type Rank func(kind image.Kind, name string, g int32) int
 
-// ranks is how many of them there are.
+// ranks is the number of ranks.
 const ranks = int(image.Kinds) + 3
 
-// ByKind has what is best to name a holder by first.
+// ByKind ranks the kinds that name a holder best first.
 func ByKind(kind image.Kind, _ string, _ int32) int { return int(kind) }
 
-// Mark marks everything that the image's roots reach: what several lead to is found from
-// the one with the lowest rank. variables name the globals; nil where the program does not say.
+// Mark marks everything that the image's roots reach. An object reached from several roots
+// belongs to the one of lowest rank. variables name the globals; nil if unknown.
 func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables []gotype.Variable,
 	rank Rank) (*Graph, error) {
 	g := &Graph{
@@ -97,7 +96,7 @@ func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables [
 	return g, nil
 }
 
-// follow marks what a root points at.
+// follow marks what a root points to.
 func (g *Graph) follow(r *image.Root, root uint32) {
 	slot, span, offset := g.im.Object(r.To)
 	if span == nil || r.Weak && !span.Allocated(slot-span.First) {
@@ -110,7 +109,7 @@ func (g *Graph) follow(r *image.Root, root uint32) {
 	g.reach(slot, span, offset, s, root, g.label(path))
 }
 
-// reach marks an object, or improves what is known of it.
+// reach marks an object, or improves its known shape.
 func (g *Graph) reach(slot uint32, sp *image.Span, offset uint64, s shape, parent, edge uint32) {
 	old := g.state[slot]
 	n := slot - sp.First
@@ -118,7 +117,7 @@ func (g *Graph) reach(slot uint32, sp *image.Span, offset uint64, s shape, paren
 		g.parent[slot], g.edge[slot] = parent, edge
 		if h := sp.HeaderType(n); h != 0 {
 			if t := g.types.At(h); t != nil && t.Size > 0 {
-				if s.form != mapDir { // whose header names the tables only
+				if s.form != mapDir { // the directory's header names only the tables
 					s = g.headed(t, sp.Elem-sp.Header())
 				}
 				s.base = uint32(sp.Header())
@@ -136,7 +135,7 @@ func (g *Graph) reach(slot uint32, sp *image.Span, offset uint64, s shape, paren
 	if s.form == value && (s.t.Size == 0 || uint64(s.base)+s.t.Size > sp.Elem) {
 		s = shape{}
 	}
-	if s.form == unknown && !sp.NoScan && sp.Elem <= 512 { // a function value, by its first word
+	if s.form == unknown && !sp.NoScan && sp.Elem <= 512 { // a function value starts with its function
 		s = g.closure(le.Uint64(sp.Slot(n)))
 	}
 	id := g.shapeID(s)
@@ -149,7 +148,7 @@ func (g *Graph) reach(slot uint32, sp *image.Span, offset uint64, s shape, paren
 	}
 }
 
-// headed returns the shape of an object of so many bytes whose header names a type.
+// headed returns the shape of an object of the given size whose header names a type.
 func (g *Graph) headed(t *gotype.Type, bytes uint64) shape {
 	if _, name, ok := strings.Cut(t.Name, "map.group["); ok { // noalg. may be in front
 		m := g.maps[t]
@@ -162,7 +161,7 @@ func (g *Graph) headed(t *gotype.Type, bytes uint64) shape {
 	return shape{form: value, t: t, array: 2*t.Size <= bytes}
 }
 
-// interior adjusts a shape for a pointer that leads into an object.
+// interior adjusts a shape for a pointer into the middle of an object.
 func interior(s shape, offset uint64) shape {
 	switch {
 	case s.form == text:
@@ -176,7 +175,7 @@ func interior(s shape, offset uint64) shape {
 	return s
 }
 
-// drain follows pointers until nothing is left to follow.
+// drain follows pointers until none is left.
 func (g *Graph) drain(ctx context.Context) error {
 	offset := uint32(len(g.roots))
 	for head := 0; head < len(g.queue); head++ {
@@ -205,15 +204,14 @@ func (g *Graph) drain(ctx context.Context) error {
 				s = g.hint(le.Uint64(data[at-8:]), to)
 			}
 			g.reach(target, span, into, s, offset+slot, uint32(at/8))
-			l = &g.layouts[g.state[slot]] // reach may move the layouts
+			l = &g.layouts[g.state[slot]] // reach may reallocate the layouts
 		})
 	}
 	g.queue = g.queue[:0]
 	return nil
 }
 
-// hint tells an interface without methods by its type word, in an object of
-// unknown shape.
+// hint recognizes an empty interface by its type word, in an object of unknown shape.
 func (g *Graph) hint(before, to uint64) shape {
 	if before == 0 || !g.im.IsType(before) {
 		return shape{}
@@ -221,8 +219,8 @@ func (g *Graph) hint(before, to uint64) shape {
 	return g.inInterface(g.types.At(before), to)
 }
 
-// pointers visits the pointer words of an object that are not nil: its bytes,
-// the word's offset in them, and its value.
+// pointers visits the non-nil pointer words of an object: visit gets its bytes, the
+// word's offset in them, and its value.
 func (g *Graph) pointers(slot uint32, visit func(data []byte, at, to uint64)) {
 	s := g.im.SpanOf(slot)
 	if s.NoScan {
@@ -252,8 +250,8 @@ func (g *Graph) pointers(slot uint32, visit func(data []byte, at, to uint64)) {
 	}
 }
 
-// finalizable marks what objects with finalizers refer to; they themselves are
-// live only if something else says so.
+// finalizable marks what objects with finalizers refer to. The objects themselves are live only
+// if something else refers to them.
 func (g *Graph) finalizable() {
 	root := g.root(rootNode{kind: image.Finalizer, name: "objects with a finalizer", g: -1})
 	for _, addr := range g.im.Finalizable {
@@ -273,7 +271,7 @@ func (g *Graph) finalizable() {
 	}
 }
 
-// Values calls visit with the bytes of every live object that is one value of a type of this name.
+// Values calls visit with the bytes of every live object that is a single value of the named type.
 func (g *Graph) Values(name string, visit func(t *gotype.Type, data []byte)) {
 	for slot, state := range g.state {
 		s := &g.layouts[state].shape
@@ -286,14 +284,14 @@ func (g *Graph) Values(name string, visit func(t *gotype.Type, data []byte)) {
 	}
 }
 
-// A Step is one reference on the way from a root to an object.
+// A Step is a reference on the way from a root to an object.
 type Step struct {
-	Type  string // of the object that has it; "" of a root
-	Label string // where in that: ".sessions", "[]"; "" where it is not known
+	Type  string // of the referring object; "" for a root
+	Label string // where in that object: ".sessions", "[]"; "" if unknown
 }
 
-// Way returns how an object was reached first: the kind, name and goroutine of the root,
-// and the references from there, the root's first. It is not ok for garbage.
+// Way returns how an object was first reached: the root's kind, name and goroutine, and the
+// references from the root on. ok is false for garbage.
 func (g *Graph) Way(addr uint64) (kind image.Kind, name string, goroutine int32, steps []Step, ok bool) {
 	slot, s, _ := g.im.Object(addr)
 	if s == nil || g.state[slot] == unmarked {

@@ -22,7 +22,7 @@ func (g *Graph) root(n rootNode) uint32 {
 	return id
 }
 
-// nameRoots numbers all root nodes, so that none comes once objects are marked.
+// nameRoots numbers all root nodes before marking, so that none is added later.
 func (g *Graph) nameRoots() {
 	g.variables = g.literals(merge(g.variables, g.symbols()))
 	for i := range g.im.Roots {
@@ -31,8 +31,7 @@ func (g *Graph) nameRoots() {
 	g.root(rootNode{kind: image.Finalizer, name: "objects with a finalizer", g: -1})
 }
 
-// symbols takes the names of the variables from the symbol table, where there is
-// one but no DWARF.
+// symbols takes the variables' names from the symbol table, if there is one.
 func (g *Graph) symbols() []gotype.Variable {
 	symbols, err := g.im.Program.ELF.Symbols()
 	if err != nil {
@@ -48,7 +47,7 @@ func (g *Graph) symbols() []gotype.Variable {
 	return all
 }
 
-// merge adds the variables of b that do not overlap with one of a. Both are by address.
+// merge adds the variables of b that begin in none of a. Both are sorted by address.
 func merge(a, b []gotype.Variable) []gotype.Variable {
 	if len(a) == 0 {
 		return b
@@ -65,7 +64,7 @@ func merge(a, b []gotype.Variable) []gotype.Variable {
 
 func byAddress(a, b gotype.Variable) int { return cmp.Compare(a.Addr, b.Addr) }
 
-// find returns the variable that an address lies in, nil if there is none.
+// find returns the variable that contains an address, or nil.
 func find(all []gotype.Variable, addr uint64) *gotype.Variable {
 	i := sort.Search(len(all), func(i int) bool { return all[i].Addr > addr }) - 1
 	if i < 0 || addr-all[i].Addr >= all[i].Size {
@@ -74,8 +73,8 @@ func find(all []gotype.Variable, addr uint64) *gotype.Variable {
 	return &all[i]
 }
 
-// literals names what variables point at among the globals themselves: in
-// var server = &Server{}, the Server has no name of its own.
+// literals names the targets of variables that are globals themselves: in var server
+// = &Server{}, the Server has no name.
 func (g *Graph) literals(all []gotype.Variable) []gotype.Variable {
 	seen := make(map[uint64]bool)
 	var found []gotype.Variable
@@ -113,10 +112,10 @@ func (g *Graph) literals(all []gotype.Variable) []gotype.Variable {
 	return merge(found, all)
 }
 
-// variable returns the variable that an address lies in, nil if none is known.
+// variable returns the variable that contains an address; nil if unknown.
 func (g *Graph) variable(addr uint64) *gotype.Variable { return find(g.variables, addr) }
 
-// rootOf returns the number of the node of a root.
+// rootOf returns the number of a root's node.
 func (g *Graph) rootOf(r *image.Root) uint32 {
 	n := rootNode{kind: r.Kind, g: -1}
 	switch r.Kind {
@@ -137,8 +136,8 @@ func (g *Graph) rootOf(r *image.Root) uint32 {
 	return g.root(n)
 }
 
-// rootShape returns the shape of what a root points at, and the path from the
-// root's node to the word.
+// rootShape returns the shape of what a root points to, and the path from the root's
+// node to the word.
 func (g *Graph) rootShape(r *image.Root) (shape, string) {
 	switch {
 	case r.Kind == image.Stack && r.Func != "":
@@ -156,7 +155,7 @@ func (g *Graph) rootShape(r *image.Root) (shape, string) {
 	return g.dynamic(&l, word, nil, before, r.To), w.Path
 }
 
-// rootWord returns what a root is in its variable, if that has a type.
+// rootWord returns the word of a variable that the root is; ok is false if the type is unknown.
 func (g *Graph) rootWord(r *image.Root) (gotype.Word, bool) {
 	if r.Kind != image.Global {
 		return gotype.Word{}, false

@@ -6,31 +6,31 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/gotype"
 )
 
-// A form is how an object's words are to be read.
+// A form says how to read an object's words.
 type form uint8
 
 const (
 	unknown   form = iota
-	value          // of type t; with array, one after another
+	value          // of type t; if array is set, several in a row
 	mapHead        // internal/runtime/maps.Map of a map of type t
-	mapDir         // its array of tables
+	mapDir         // array of tables of a map
 	mapTable       // internal/runtime/maps.table
 	mapGroups      // keys and values
 	channel        // runtime.hchan of a channel of type t
-	closure        // a function value; name is the function, and t what it captures, if that is known
+	closure        // a function value; name is the function, t what it captures, if known
 	text           // bytes of a string
 )
 
-// A shape is what is known of an object. The zero value is nothing.
+// A shape is what is known about an object. The zero value knows nothing.
 type shape struct {
 	form  form
 	array bool
-	base  uint32 // where in the object the first value begins
+	base  uint32 // offset of the first value in the object
 	t     *gotype.Type
 	name  string
 }
 
-// String names the shape as Go would write its type.
+// String returns the shape as a Go type.
 func (s shape) String() string {
 	switch s.form {
 	case value:
@@ -50,7 +50,7 @@ func (s shape) String() string {
 	return "unknown"
 }
 
-// size returns how many bytes of an object with a slot of elem bytes the shape explains.
+// size returns how many bytes of a slot of elem bytes the shape explains.
 func (s shape) size(elem uint64) uint64 {
 	switch {
 	case s.form == unknown:
@@ -67,20 +67,20 @@ const (
 	unnamed  = 1 // marked, of unknown shape
 )
 
-// A layout is what following the pointers of a shape needs.
+// A layout is a shape prepared for following its pointers.
 type layout struct {
 	shape  shape
 	period uint64 // bytes after which the words repeat; 0 if they do not
 	words  map[uint32]word
-	dense  []word // by word, where there are few; nil if words is used
+	dense  []word // by word, if there are few; nil if words is used
 }
 
-// A word says what a pointer word of a shape is.
+// A word describes a pointer word of a shape.
 type word struct {
 	known bool
 	label uint32 // of the path from the object's start
 	t     *gotype.Type
-	to    shape // of what a pointer leads to, where the type alone tells
+	to    shape // of the pointer's target, if the type determines it
 }
 
 // shapeID returns the number of a shape.
@@ -107,7 +107,7 @@ func (g *Graph) label(text string) uint32 {
 	return id
 }
 
-// layout prepares the words of a shape.
+// layout prepares a shape.
 func (g *Graph) layout(s shape) layout {
 	l := layout{shape: s, words: make(map[uint32]word)}
 	put := func(offset uint64, w word) {
@@ -154,7 +154,7 @@ func (g *Graph) layout(s shape) layout {
 	return l
 }
 
-// pack turns the words into an array where that is small.
+// pack turns a small map of words into an array.
 func (l *layout) pack() {
 	most := uint32(0)
 	for at := range l.words {
@@ -170,7 +170,7 @@ func (l *layout) pack() {
 	l.words = nil
 }
 
-// at returns what the word at an offset from the object's first value is.
+// at returns the word at an offset in the object.
 func (l *layout) at(offset uint64) word {
 	base := uint64(l.shape.base)
 	if offset < base {
@@ -188,7 +188,7 @@ func (l *layout) at(offset uint64) word {
 	return word{}
 }
 
-// entryPath turns the path in a group of a map into that of a key or value.
+// entryPath turns a path in a map's group into that of a key or value.
 func entryPath(path string) string {
 	for _, p := range []struct{ in, out string }{
 		{".slots[].elem", "[]"}, {".slots[].key", "[key]"}, {".elems[]", "[]"}, {".keys[]", "[key]"},
@@ -200,8 +200,7 @@ func entryPath(path string) string {
 	return path
 }
 
-// pointee returns the shape of what a word of a type leads to, as far as the
-// type alone tells.
+// pointee returns the shape of what a word of type t points to, as far as the type determines it.
 func pointee(t *gotype.Type) shape {
 	switch t.Kind {
 	case gotype.Pointer:
@@ -222,9 +221,9 @@ func pointee(t *gotype.Type) shape {
 	return shape{}
 }
 
-// dynamic returns the shape of what a word leads to whose type is not enough:
-// an interface's value, a closure, the parts of a map. before is the word in
-// front of it, holder the object that has it.
+// dynamic returns the shape of what a word points to if its type does not determine
+// it: an interface's value, a closure, the parts of a map. before is the preceding
+// word, holder the object that contains it.
 func (g *Graph) dynamic(l *layout, w word, holder []byte, before, to uint64) shape {
 	switch {
 	case w.t == nil && l.shape.form == mapHead:
@@ -243,7 +242,7 @@ func (g *Graph) dynamic(l *layout, w word, holder []byte, before, to uint64) sha
 	return w.to
 }
 
-// inInterface returns the shape of what an interface's data word leads to.
+// inInterface returns the shape of what the data word of an interface points to.
 func (g *Graph) inInterface(t *gotype.Type, to uint64) shape {
 	if t == nil {
 		return shape{}
@@ -261,7 +260,7 @@ func (g *Graph) inInterface(t *gotype.Type, to uint64) shape {
 	return pointee(words[0].Type)
 }
 
-// closureAt returns the shape of a function value at an address.
+// closureAt returns the shape of the function value at an address.
 func (g *Graph) closureAt(to uint64) shape {
 	if pc, ok := g.im.Word(to); ok {
 		return g.closure(pc)

@@ -7,16 +7,15 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
-// stringBatch bounds how many bytes of strings are read at a time.
+// stringBatch is how many bytes of strings are read at a time.
 const stringBatch = 4 << 20
 
-// A content identifies what a string holds, by its hash and length.
+// A content identifies the contents of a string by hash and length.
 type content struct{ hash, bytes uint64 }
 
-// strings counts the bytes of strings that hold the same as others do: of n
-// copies all but one, an equal part of them for each. It keeps nothing of what
-// it reads but hashes. The target may run meanwhile; a string that dies before
-// it is read may count wrongly.
+// strings counts the bytes of duplicate strings: of n copies all but one, divided equally among
+// them. It keeps only hashes of what it reads. The target may run meanwhile; a string that dies
+// before it is read may count wrongly.
 func (a *analysis) strings(ctx context.Context, seen []extent) {
 	r := stringReader{a: a, seed: maphash.MakeSeed(), copies: make(map[content]uint32)}
 	for i, slot := range a.slots {
@@ -45,16 +44,16 @@ func (a *analysis) strings(ctx context.Context, seen []extent) {
 	}
 }
 
-// A stringReader reads and hashes strings, a batch at a time.
+// A stringReader reads and hashes strings in batches.
 type stringReader struct {
 	a        *analysis
 	seed     maphash.Seed
 	copies   map[content]uint32
-	objects  []uint32 // of the contents
+	objects  []uint32 // parallel to contents
 	contents []content
 	batch    []target.Range
 	bytes    uint64
-	pending  []uint32 // objects of the batch
+	pending  []uint32 // objects of the current batch
 }
 
 func (r *stringReader) add(object uint32, addr, n uint64) error {

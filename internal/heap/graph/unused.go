@@ -7,18 +7,18 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/image"
 )
 
-// An extent is the part of an object that what leads to it can reach, in bytes
-// of the object. The zero value is all of it.
+// An extent is the part of an object that its references can reach, in bytes. The
+// zero value is the whole object.
 type extent struct {
 	from uint32
-	to   uint32 // where the longest slice or string ends; 0 for the object's end
-	end  uint32 // where the largest capacity does
+	to   uint32 // end of the longest slice or string; 0 for the object's end
+	end  uint32 // end of the largest capacity
 }
 
-// unseen is the extent of an object that nothing led to yet.
+// unseen is the extent of an object without references so far.
 var unseen = extent{from: math.MaxUint32, to: 1, end: 1}
 
-// add widens an extent by another.
+// add extends e to include x.
 func (e *extent) add(x extent) {
 	switch {
 	case x.to == 0 || e.to == 0:
@@ -28,14 +28,14 @@ func (e *extent) add(x extent) {
 	}
 }
 
-// A view is the extent of an object that one root reaches.
+// A view is the extent of an object that a root reaches.
 type view struct {
 	slot uint32
 	extent
 }
 
-// extentOf returns what a word of a type reaches of an object, into which it
-// points so many bytes behind its header; rest is what follows the word.
+// extentOf returns what a word of type t reaches of an object. into is its offset after the
+// object's header, rest are the bytes after the word.
 func extentOf(t *gotype.Type, into uint64, rest []byte) extent {
 	switch {
 	case t == nil || len(rest) < 8:
@@ -65,9 +65,9 @@ func (g *Graph) rootExtent(r *image.Root, into uint64) extent {
 	return extentOf(w.Type, into, rest)
 }
 
-// unused adds up what objects hold and nothing can reach or uses: before slices
-// and strings, between a slice's length and capacity, behind a string, and what a
-// map keeps beyond its entries. It returns what is reached of each object.
+// unused sums the bytes in objects that nothing can reach or that hold no value: before slices
+// and strings, between a slice's length and capacity, after a string, and room in maps beyond
+// their entries. It returns the extent of each object.
 func (a *analysis) unused() []extent {
 	g := a.g
 	seen := make([]extent, len(a.slots))
@@ -106,20 +106,19 @@ func (a *analysis) unused() []extent {
 	return seen
 }
 
-// unused returns how many of an object's bytes lie outside of an extent.
+// unused returns how many bytes of an object lie outside of the extent.
 func (e *extent) unused(size uint64) uint64 {
 	if e.to == 0 || e.from == math.MaxUint32 {
 		return 0
 	}
 	n := uint64(e.from) + uint64(e.end-e.to)
-	if tail := size - min(size, uint64(e.end)); tail > size/3 { // more than a size class is too large
+	if tail := size - min(size, uint64(e.end)); tail > size/3 { // too much for the rounding of size classes
 		n += tail
 	}
 	return min(n, size)
 }
 
-// mapSpare returns the bytes of a table of a map beyond what a new one with the
-// same entries would have.
+// mapSpare returns how many bytes a map's table is larger than a new one with the same entries.
 func (g *Graph) mapSpare(t *gotype.Type, table []byte) uint64 {
 	if uint64(len(table)) < g.im.Facts["internal/runtime/maps.table#"] {
 		return 0

@@ -21,22 +21,22 @@ import (
 type Source struct {
 	Memory  target.Memory
 	Program *target.Program
-	// Stopped runs a function while the target stands still; nil for a core, which does anyway.
+	// Stopped runs a function while the target is stopped; nil for a core.
 	Stopped func(func() error) (time.Duration, error)
-	// Forked runs it on a copy that the kernel makes, or fails with target.ErrNoFork, as where
-	// the target had to stand still for longer than a bound; nil for a core.
+	// Forked runs a function on a fork. It fails with target.ErrNoFork if a fork is impossible,
+	// or would stop the target for longer than the given time; nil for a core.
 	Forked func(time.Duration, func() error) (time.Duration, error)
 	Clock  func() uint64 // the target's monotonic clock in nanoseconds; nil for a core
 }
 
-// Config bounds what a copy may cost.
+// Config limits the cost of a copy.
 type Config struct {
-	MaxPause  time.Duration // for which the target may stand still; 0 for no bound
-	ForkAbove time.Duration // predicted pause above which a fork is copied instead; 0 for never
-	FreeBytes uint64        // of memory that the copy may take; 0 for no bound
+	MaxPause  time.Duration // of the target; 0 for no bound
+	ForkAbove time.Duration // predicted pause from which on a fork is copied instead; 0 for never
+	FreeBytes uint64        // available to the copy; 0 for no bound
 }
 
-// ErrPause is wrapped by the error of a copy that would take longer than it may.
+// ErrPause is the cause of the error for a copy that would take too long.
 var ErrPause = errors.New("the pause would be too long")
 
 // buffers holds the copies.
@@ -47,7 +47,7 @@ func newBuffer(size uint64) ([]byte, error) {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return make([]byte, size), nil
 	}
-	for i := 0; i < len(b); i += 4096 { // the target must not wait for our page faults
+	for i := 0; i < len(b); i += 4096 { // take our page faults now, not while the target is stopped
 		b[i] = 0
 	}
 	return b, err
@@ -105,9 +105,9 @@ type reader struct {
 	ctx      context.Context
 	heap     uint64 // runtime.mheap_
 	allgs    uint64
-	list     uint64   // of spans' records
-	records  []uint64 // their addresses
-	spare    []byte   // what is left of the buffer
+	list     uint64   // of the spans' records
+	records  []uint64 // addresses of the spans' records
+	spare    []byte   // unused part of the buffer
 	start    time.Time
 	most     time.Duration // since start; 0 for no bound
 	stacks   []stack
@@ -116,8 +116,8 @@ type reader struct {
 	reasons  map[uint8]string
 }
 
-// copyProcess copies a running program: a fork of it, where standing still would
-// take long and a fork is safe. likely is how long a copy takes, as predicted.
+// copyProcess copies a running program. It copies a fork if a long pause is likely and forking is
+// safe. likely is the predicted time of a copy.
 func (r *reader) copyProcess(c Config, likely time.Duration) (err error) {
 	if c.ForkAbove > 0 && likely >= c.ForkAbove {
 		if r.im.Stop, err = r.src.Forked(c.MaxPause, r.copy); !errors.Is(err, target.ErrNoFork) {
@@ -137,8 +137,8 @@ func (r *reader) copyProcess(c Config, likely time.Duration) (err error) {
 	return err
 }
 
-// prepare finds the runtime's structures and makes room, while the target runs.
-// It returns how long the copy is likely to take, of a process.
+// prepare finds the runtime's structures and allocates memory while the target runs. For a
+// process it returns how long the copy will likely take.
 func (r *reader) prepare(c Config) (time.Duration, error) {
 	if err := r.im.readModules(); err != nil {
 		return 0, err
@@ -150,7 +150,7 @@ func (r *reader) prepare(c Config) (time.Duration, error) {
 	if r.allgs, err = r.im.findGoroutines(); err != nil {
 		return 0, err
 	}
-	spans, err := r.spans() // may change before the copy: leave room
+	spans, err := r.spans() // they may change before the copy: leave room
 	for try := 0; err != nil && r.src.Stopped != nil && try < 3; try++ {
 		spans, err = r.spans()
 	}
@@ -175,7 +175,7 @@ func (r *reader) prepare(c Config) (time.Duration, error) {
 	if r.src.Stopped == nil {
 		return 0, nil
 	}
-	// A trial with the target running tells what the copy will take.
+	// A trial copy while the target runs predicts the time.
 	start, sum := time.Now(), uint64(0)
 	for i := range spans {
 		if n := spans[i].Bytes(); !spans[i].NoScan && sum+n <= min(64<<20, now) {
@@ -185,12 +185,12 @@ func (r *reader) prepare(c Config) (time.Duration, error) {
 		}
 	}
 	if sum < 4<<20 {
-		return 1, nil // too little to tell, and to matter
+		return 1, nil // too little to measure, and too little to matter
 	}
 	return time.Duration(float64(time.Since(start)) / float64(sum) * float64(now)), nil
 }
 
-// copy reads everything that can change. It runs while the target stands still.
+// copy reads everything that can change. The target is stopped meanwhile.
 func (r *reader) copy() error {
 	r.start = time.Now()
 	spans, err := r.spans()
@@ -228,8 +228,8 @@ func (r *reader) read(addr, n uint64) ([]byte, error) {
 	return b, r.src.Memory.Read([]target.Range{{Addr: addr, Data: b}})
 }
 
-// scattered reads size bytes at every address and calls visit for each. It reads
-// whole pages: what it looks for lies close together.
+// scattered reads size bytes at every address and calls visit for each. It reads whole pages, as
+// the addresses lie close together.
 func (r *reader) scattered(addrs []uint64, size func(i int) uint64, visit func(i int, b []byte)) error {
 	const page = 4096
 	var touched []Extent
@@ -265,7 +265,7 @@ const (
 	spanManual = 2
 )
 
-// spans returns all spans in use, by address.
+// spans returns all spans in use, by address, and records the spans of stacks.
 func (r *reader) spans() ([]Span, error) {
 	head, err := r.read(r.heap+r.f["runtime.mheap.allspans"], 24)
 	if err != nil {
@@ -315,7 +315,7 @@ func (r *reader) span(b []byte) (s Span, state uint8) {
 	return s, b[r.f["runtime.mspan.state"]]
 }
 
-// checkSpans sorts spans by address and checks that they can be ones.
+// checkSpans sorts spans by address and checks that they are plausible.
 func checkSpans(spans []Span) error {
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
 	end := uint64(0)
@@ -332,7 +332,7 @@ func checkSpans(spans []Span) error {
 	return nil
 }
 
-// pages copies the pages of all spans with pointers, several readers at a time.
+// pages copies the pages of all spans with pointers, by several goroutines.
 func (r *reader) pages() error {
 	var ranges []target.Range
 	for i := range r.im.Spans {
@@ -348,7 +348,7 @@ func (r *reader) pages() error {
 		s.Data, r.spare = part[:n:n], r.spare[n:]
 		r.im.CopiedByte += n
 		if k := len(ranges) - 1; k >= 0 && ranges[k].Addr+uint64(len(ranges[k].Data)) == s.Start &&
-			len(ranges[k].Data) < 4<<20 { // the buffer goes on where the range ends
+			len(ranges[k].Data) < 4<<20 { // the buffer continues where the range ends
 			ranges[k].Data = ranges[k].Data[:uint64(len(ranges[k].Data))+n]
 			continue
 		}
@@ -376,7 +376,7 @@ func (r *reader) pages() error {
 	return errors.Join(errs...)
 }
 
-// bits copies the allocation bits of the spans that have free slots behind their index.
+// bits copies the allocation bits of spans with free slots after their index.
 func (r *reader) bits() error {
 	var addrs []uint64
 	var spans []*Span
@@ -390,7 +390,7 @@ func (r *reader) bits() error {
 	})
 }
 
-// globals copies the modules' variables with pointers.
+// globals copies the modules' variables that contain pointers.
 func (r *reader) globals() error {
 	for i := range r.im.Modules {
 		m := &r.im.Modules[i]

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// What package internal/abi numbers, the same in all versions that layout knows.
+// Constants of package internal/abi, the same in all versions that layout knows.
 const (
 	pcdataStackMap  = 1
 	funcdataArgs    = 0
@@ -18,18 +18,18 @@ const (
 	argsUnknown = -0x80000000
 )
 
-// A walker goes through the frames of one stack as the collector does, and adds
-// what they hold to the image's roots.
+// A walker visits the frames of one stack as the collector does, and adds their
+// pointers to the image's roots.
 type walker struct {
 	im           *Image
 	s            *stack
 	objects      []stackObject
-	pointers     []uint64 // into the stack, not looked at yet
+	pointers     []uint64 // into the stack, to be visited
 	seen         map[uint64]bool
 	conservative bool
 }
 
-// A stackObject is a variable whose address was taken: live if a live pointer leads to it.
+// A stackObject is a variable whose address was taken: it is live if a live pointer refers to it.
 type stackObject struct {
 	addr, size uint64
 	ptrBytes   uint64
@@ -37,7 +37,7 @@ type stackObject struct {
 	function   string
 }
 
-// walk returns false if it had to give up reading the maps.
+// walk returns false if it could not read all frames by their maps.
 func (w *walker) walk() bool {
 	g := &w.im.Goroutines[w.s.g]
 	pc, sp := w.s.pc, w.s.sp
@@ -80,18 +80,17 @@ func (w *walker) walk() bool {
 		callee, pc, sp = name, next, fr.fp
 	}
 	if !complete {
-		w.block(sp, w.s.hi, "") // from where the frames are lost
+		w.block(sp, w.s.hi, "") // frames are lost from here on
 	}
 	w.reachObjects()
 	return complete
 }
 
-// unwind fills in where a frame of delta bytes ends, and returns the address that
-// it returns to.
+// unwind sets the end of a frame of delta bytes, and returns its return address.
 func (w *walker) unwind(fr frame, delta uint64) (frame, uint64) {
 	end := fr.sp + delta
 	fr.fp, fr.varp, fr.argp = end, end, end+8
-	returns := fr.sp // where arm64 keeps its link register
+	returns := fr.sp // arm64 saves its link register here
 	if w.im.Program.Arch == "amd64" {
 		returns, fr.fp = end, end+8
 	}
@@ -102,12 +101,12 @@ func (w *walker) unwind(fr frame, delta uint64) (frame, uint64) {
 	return fr, next
 }
 
-// A frame is a function's part of a stack.
+// A frame is a function's part of the stack.
 type frame struct {
 	f                  frameFunc
 	name               string
 	sp, fp, varp, argp uint64
-	continuation       uint64 // where it goes on; 0 if it does not
+	continuation       uint64 // where it resumes; 0 if it does not
 }
 
 func (w *walker) info(f frameFunc, field string) uint32 {
@@ -121,7 +120,7 @@ func (w *walker) word(addr uint64) (uint64, bool) {
 	return le.Uint64(w.s.data[addr-w.s.start:]), true
 }
 
-// frame adds what one frame holds. It returns false if its maps make no sense.
+// frame adds the pointers of one frame. It returns false if its maps make no sense.
 func (w *walker) frame(fr frame) bool {
 	args := int64(int32(w.info(fr.f, "args")))
 	least := uint64(0)
@@ -129,9 +128,9 @@ func (w *walker) frame(fr frame) bool {
 		least = 16
 	}
 	locals := fr.varp > fr.sp+least
-	// Such a frame holds the registers of its caller, which is not at a call.
+	// Such a frame holds registers of its caller, which is not at a call.
 	preempted := fr.name == "runtime.asyncPreempt" || fr.name == "runtime.debugCallV2" ||
-		locals && w.funcdata(fr.f, funcdataLocals) == 0 // assembly, as gcWriteBarrier
+		locals && w.funcdata(fr.f, funcdataLocals) == 0 // assembly, such as gcWriteBarrier
 	if w.conservative || preempted {
 		w.block(fr.sp, fr.varp, fr.name)
 		if args > 0 {
@@ -159,7 +158,7 @@ func (w *walker) frame(fr frame) bool {
 	}
 	switch {
 	case args == argsUnknown:
-		w.block(fr.argp, min(fr.argp+128, w.s.hi), fr.name) // reflection's calls: their map is elsewhere
+		w.block(fr.argp, min(fr.argp+128, w.s.hi), fr.name) // calls by reflection: their map is elsewhere
 	case args > 0:
 		bits, n, ok := w.stackMap(fr.f, funcdataArgs, index)
 		if !ok {
@@ -171,7 +170,7 @@ func (w *walker) frame(fr frame) bool {
 	return true
 }
 
-// stackMap reads bit map number index of runtime.stackmap.
+// stackMap reads the bitmap with the given index from a runtime.stackmap.
 func (w *walker) stackMap(f frameFunc, kind int, index int32) (bits []byte, n uint64, ok bool) {
 	at := w.funcdata(f, kind)
 	if at == 0 {
@@ -193,7 +192,7 @@ func (w *walker) stackMap(f frameFunc, kind int, index int32) (bits []byte, n ui
 	return bits, uint64(nbit), ok
 }
 
-// masked adds the words of a block that a bit map calls pointers.
+// masked adds the words that a bitmap marks as pointers.
 func (w *walker) masked(addr uint64, bits []byte, n uint64, name string) {
 	for i := range n {
 		if bits[i/8]>>(i%8)&1 != 0 {
@@ -202,10 +201,10 @@ func (w *walker) masked(addr uint64, bits []byte, n uint64, name string) {
 	}
 }
 
-// block adds all words of a block as what may be pointers.
+// block adds all words of a block as possible pointers.
 func (w *walker) block(from, to uint64, name string) {
 	to = min(to, w.s.hi)
-	for a := max(from, w.s.start) &^ 7; a < to && to-a >= 8; a += 8 { // the end may be that of all addresses
+	for a := max(from, w.s.start) &^ 7; a < to && to-a >= 8; a += 8 { // the end may be that of the address space
 		w.pointer(a, name, true)
 	}
 }
@@ -222,7 +221,7 @@ func (w *walker) pointer(addr uint64, name string, weak bool) {
 	}
 }
 
-// addObjects notes a frame's stack objects.
+// addObjects records a frame's stack objects.
 func (w *walker) addObjects(fr frame) {
 	at := w.funcdata(fr.f, funcdataObjects)
 	if at == 0 {
@@ -252,7 +251,7 @@ func (w *walker) addObjects(fr frame) {
 	}
 }
 
-// reachObjects adds what the stack objects hold that pointers lead to.
+// reachObjects adds the pointers of stack objects that pointers refer to.
 func (w *walker) reachObjects() {
 	sort.Slice(w.objects, func(i, j int) bool { return w.objects[i].addr < w.objects[j].addr })
 	for len(w.pointers) > 0 {
@@ -271,7 +270,7 @@ func (w *walker) reachObjects() {
 	}
 }
 
-// pcdata returns the offset of a table in pctab, 0 if the function has none.
+// pcdata returns the offset of a table in pctab, or 0.
 func (w *walker) pcdata(f frameFunc, table uint32) uint32 {
 	at := w.im.Facts["runtime._func#"] + 4*uint64(table)
 	if table >= w.info(f, "npcdata") || at+4 > uint64(len(f.info)) {
@@ -280,7 +279,7 @@ func (w *walker) pcdata(f frameFunc, table uint32) uint32 {
 	return le.Uint32(f.info[at:])
 }
 
-// funcdata returns the address of a function's table, 0 if it has none.
+// funcdata returns the address of a function's table, or 0.
 func (w *walker) funcdata(f frameFunc, table int) uint64 {
 	if table >= int(f.info[w.im.Facts["runtime._func.nfuncdata"]]) {
 		return 0
@@ -296,7 +295,7 @@ func (w *walker) funcdata(f frameFunc, table int) uint64 {
 	return f.m.gofunc + uint64(off)
 }
 
-// pcvalue looks a program counter up in a table of pctab.
+// pcvalue looks up a program counter in a table of pctab.
 func (im *Image) pcvalue(f frameFunc, table uint32, target uint64) (int32, bool) {
 	if table == 0 || uint64(table) >= uint64(len(f.m.pctab)) {
 		return -1, false

@@ -2,8 +2,8 @@ package image
 
 import "testing"
 
-// TestBlockEnds looks for pointers in blocks of a damaged stack: it must end, and
-// take no word from outside of what was copied.
+// TestBlockEnds looks for pointers in blocks of a damaged stack. It must end, and
+// read nothing outside of the copy.
 func TestBlockEnds(t *testing.T) {
 	const last = ^uint64(0)
 	for _, s := range []stack{

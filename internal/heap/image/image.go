@@ -1,7 +1,6 @@
-// Package image copies what the collector of another Go program would look at:
-// its spans with pointers, globals, stacks and specials, as they were while the
-// program stood still. It finds the runtime's own structures by symbol, or by
-// their shape where the symbols are stripped.
+// Package image copies what the collector of another Go program would look at, from one moment at
+// which the program is stopped: its spans with pointers, globals, stacks and specials. It finds
+// the runtime's structures by symbol, or in stripped programs by their shape.
 package image
 
 import (
@@ -12,13 +11,13 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
-// The heap's constants, the same in all versions that layout knows.
+// Constants of the heap, the same in all versions that layout knows.
 const (
 	pageShift  = 13
 	pageSize   = 1 << pageShift
 	arenaShift = 26
-	// bitmapMax is the largest element in bytes whose pointer bitmap lies in its span;
-	// larger ones have a header.
+	// bitmapMax is the largest element, in bytes, whose pointer bitmap is in its
+	// span; larger ones have a header.
 	bitmapMax  = 512
 	inlineMark = 128 // bytes of runtime.spanInlineMarkBits
 	maxAddr    = 1 << 57
@@ -28,11 +27,11 @@ const (
 type Span struct {
 	Start     uint64
 	Pages     uint64
-	Elem      uint64 // bytes of an object's slot
+	Elem      uint64 // bytes per slot
 	N         uint32 // slots
-	First     uint32 // index of the first slot among those of all spans
+	First     uint32 // number of the first slot, counted over all spans
 	NoScan    bool   // its objects have no pointers
-	LargeType uint64 // address of the type, of a large object with pointers
+	LargeType uint64 // address of the type, for a large object with pointers
 	Data      []byte // its copied pages; nil if NoScan
 
 	class     uint8
@@ -44,27 +43,27 @@ type Span struct {
 	userArena bool
 }
 
-// A Root is a word or a block outside of the heap that keeps objects.
+// A Root is a word or block outside of the heap that keeps objects alive.
 type Root struct {
 	Kind Kind
-	Addr uint64 // of the word that holds the pointer; 0 for a register
+	Addr uint64 // of the word that contains the pointer; 0 for a register
 	To   uint64
-	G    int32  // index into Goroutines of a stack's root, else -1
+	G    int32  // index into Goroutines for a root on a stack, else -1
 	Func string // function of the frame
-	Weak bool   // found conservatively: may be no pointer
+	Weak bool   // found conservatively: may not be a pointer
 }
 
 // Kind says where a root is.
 type Kind uint8
 
-// The kinds of roots, best to name a holder by first.
+// The kinds of roots, those that name a holder best first.
 const (
 	Global Kind = iota
 	Stack
-	Finalizer // the function of a finalizer or cleanup, and what its object refers to
+	Finalizer // function of a finalizer or cleanup, and what its object refers to
 	Weak      // the handle of a weak pointer
 	Register
-	Kinds // how many there are
+	Kinds // number of kinds
 )
 
 // A Goroutine is one of runtime.allgs that is not dead.
@@ -72,40 +71,40 @@ type Goroutine struct {
 	ID         uint64
 	Wait       Wait
 	Created    string   // function with the go statement
-	Start      string   // function that it began with
+	Start      string   // first function
 	Frames     []string // innermost first
 	StackBytes uint64
 }
 
-// An Image is a copy. Nobody writes to it after Read.
+// An Image is a copy. It does not change after Read.
 type Image struct {
 	Program    *target.Program
 	Facts      layout.Facts
 	Spans      []Span // by address
-	Slots      uint32 // objects that fit all spans
+	Slots      uint32 // slots of all spans
 	Roots      []Root
 	Goroutines []Goroutine
 	Modules    []Module
 	Now        uint64 // by the target's monotonic clock in nanoseconds; 0 for a core
 	Collector  Collector
-	Stop       time.Duration // for how long the program stood still; 0 for a core
-	Forked     bool          // what was copied is a fork
-	CopiedByte uint64        // bytes copied of it
+	Stop       time.Duration // how long the program was stopped; 0 for a core
+	Forked     bool          // the copy is of a fork
+	CopiedByte uint64        // size of the copy
 	StackSpans uint64        // bytes of spans that hold stacks
-	Manual     []Extent      // these spans, by address
-	Runtime    []Extent      // of the runtime's own structures, by address; they do not overlap
+	Manual     []Extent      // the spans that hold stacks, by address
+	Runtime    []Extent      // the runtime's own structures, by address, without overlaps
 	Warnings   []string
-	// Finalizable has the addresses of the objects with a finalizer: what they refer
-	// to is live, they themselves are not.
+	// Finalizable has the addresses of objects with a finalizer. They are not live by
+	// themselves, but what they refer to is.
 	Finalizable []uint64
-	// Sampled has the objects that the program's own memory profile has seen.
+	// Sampled has the objects in the program's own memory profile.
 	Sampled []Sample
 
 	mem     target.Memory
-	buffer  []byte             // what all Span.Data are parts of
-	arenas  map[uint64][]int32 // span by page, of each arena
+	buffer  []byte             // backs all Span.Data
+	arenas  map[uint64][]int32 // index into Spans plus 1, by page of each arena; 0 for none
 	globals []block
-	green   bool // marks of small objects lie in their spans
+	green   bool // mark bits of small objects are in their spans
 }
 
 // A block is copied memory with a mask of its pointer words.
@@ -120,19 +119,19 @@ var le = binary.LittleEndian
 // A Sample is an object of the program's memory profile.
 type Sample struct {
 	Object uint64 // its address
-	bucket uint64 // address of the runtime.bucket with its stack
+	bucket uint64 // address of the runtime.bucket that has its stack
 }
 
-// The words of a runtime.bucket, the same in all versions that layout knows: the stack
-// comes after its length.
+// The words of a runtime.bucket, the same in all versions that layout knows: the
+// stack follows its length.
 const (
 	bucketDepth = 40
 	bucketStack = 48
-	mostFrames  = 1024 // than GODEBUG=profstackdepth allows
+	mostFrames  = 1024 // above what GODEBUG=profstackdepth allows
 )
 
-// Stack returns the return addresses of the calls that made the object, the innermost
-// first; nil where they cannot be read.
+// Stack returns the return addresses at the object's allocation, innermost first; nil
+// if they cannot be read.
 func (im *Image) Stack(s Sample) []uint64 {
 	n, ok := im.Word(s.bucket + bucketDepth)
 	if !ok || n == 0 || n > mostFrames {
@@ -149,7 +148,7 @@ func (im *Image) Stack(s Sample) []uint64 {
 	return stack
 }
 
-// Span returns the span in use that an address lies in, nil if there is none.
+// Span returns the span in use that contains an address, or nil.
 func (im *Image) Span(addr uint64) *Span {
 	pages := im.arenas[addr>>arenaShift]
 	if pages == nil {
@@ -162,7 +161,7 @@ func (im *Image) Span(addr uint64) *Span {
 	return &im.Spans[i]
 }
 
-// index fills the table from pages to spans.
+// index builds the table from pages to spans.
 func (im *Image) index() {
 	im.arenas = make(map[uint64][]int32)
 	im.Slots = 0
@@ -182,15 +181,15 @@ func (im *Image) index() {
 	}
 }
 
-// Collector is what the runtime knows of its collector's work so far, up to the
-// last collection. The zero value is nothing: a program without symbols.
+// Collector is what the runtime knows about its collections up to the last one. It is
+// zero for a program without symbols.
 type Collector struct {
-	CPU  time.Duration `json:"cpu_ns"`  // of collections, work on idle CPUs left out; threads that waited for a CPU count
-	Used time.Duration `json:"used_ns"` // of all that ran, collections included
+	CPU  time.Duration `json:"cpu_ns"`  // of collections, without work on idle CPUs but with waiting for a CPU
+	Used time.Duration `json:"used_ns"` // of everything that ran, collections included
 	GOGC int32         `json:"gogc"`    // negative if off
 }
 
-// collector reads where symbols tell.
+// collector reads the figures if symbols say where they are.
 func (im *Image) collector() {
 	work, control := im.Program.Symbol("runtime.work"), im.Program.Symbol("runtime.gcController")
 	if work == 0 || control == 0 {
@@ -207,8 +206,8 @@ func (im *Image) collector() {
 	im.Collector.GOGC = int32(percent)
 }
 
-// Object returns the slot that an address lies in, its span, and how many bytes into the
-// slot; no span if there is none.
+// Object returns the slot that contains an address, its span, and the offset in the
+// slot; s is nil if there is none.
 func (im *Image) Object(addr uint64) (slot uint32, s *Span, offset uint64) {
 	if s = im.Span(addr); s == nil {
 		return 0, nil, 0
@@ -220,13 +219,13 @@ func (im *Image) Object(addr uint64) (slot uint32, s *Span, offset uint64) {
 	return s.First + uint32(n), s, addr - s.Start - n*s.Elem
 }
 
-// Allocated tells whether slot n of the span holds an object: conservative roots may
-// point at free ones.
+// Allocated reports whether slot n of the span holds an object: conservative roots
+// may point to free slots.
 func (s *Span) Allocated(n uint32) bool {
 	return n < s.freeIndex || int(n/8) < len(s.alloc) && s.alloc[n/8]>>(n%8)&1 != 0
 }
 
-// AllocatedBytes returns the bytes of the slots that hold objects.
+// AllocatedBytes returns the bytes of slots that hold objects.
 func (s *Span) AllocatedBytes() (sum uint64) {
 	for n := range s.N {
 		if s.Allocated(n) {
@@ -236,10 +235,10 @@ func (s *Span) AllocatedBytes() (sum uint64) {
 	return sum
 }
 
-// Bytes returns how long the span is.
+// Bytes returns the size of the span.
 func (s *Span) Bytes() uint64 { return s.Pages << pageShift }
 
-// SpanOf returns a slot's span.
+// SpanOf returns the span of a slot.
 func (im *Image) SpanOf(slot uint32) *Span {
 	lo, hi := 0, len(im.Spans)
 	for lo+1 < hi {
@@ -252,8 +251,7 @@ func (im *Image) SpanOf(slot uint32) *Span {
 	return &im.Spans[lo]
 }
 
-// Header says where an object's data begins in its slot: after the type header,
-// where there is one.
+// Header returns the offset of an object's data in its slot: the size of the type header, or 0.
 func (s *Span) Header() uint64 {
 	if !s.NoScan && !s.userArena && s.Elem > bitmapMax && s.class>>1 != 0 {
 		return 8
@@ -261,7 +259,7 @@ func (s *Span) Header() uint64 {
 	return 0
 }
 
-// HeaderType returns the address of the type that a slot's header names, or 0.
+// HeaderType returns the address of the type in a slot's header, or 0.
 func (s *Span) HeaderType(n uint32) uint64 {
 	switch {
 	case s.NoScan || s.userArena:
@@ -277,8 +275,8 @@ func (s *Span) HeaderType(n uint32) uint64 {
 // Slot returns the copied bytes of slot n of the span, header included.
 func (s *Span) Slot(n uint32) []byte { return s.Data[uint64(n)*s.Elem:][:s.Elem:s.Elem] }
 
-// Bitmap calls visit with the offset in its slot of every pointer word of an
-// object whose bitmap lies in the span. It returns false if there is none.
+// Bitmap calls visit with the offset of every pointer word in the slot of an object whose bitmap
+// is in the span. It returns false if there is no bitmap.
 func (im *Image) Bitmap(s *Span, n uint32, visit func(offset uint64)) bool {
 	if s.NoScan || s.Elem > bitmapMax || s.userArena || s.class>>1 == 0 {
 		return false
@@ -297,8 +295,8 @@ func (im *Image) Bitmap(s *Span, n uint32, visit func(offset uint64)) bool {
 	return true
 }
 
-// Read returns n bytes at an address, from the copy if it has them, else from
-// the target as it is now.
+// Read returns n bytes at an address: from the copy if possible, else from the target
+// as it is now.
 func (im *Image) Read(addr uint64, n uint64) ([]byte, bool) {
 	if b, ok := im.copied(addr, n); ok {
 		return b, true
@@ -313,7 +311,7 @@ func (im *Image) Read(addr uint64, n uint64) ([]byte, bool) {
 	return b, true
 }
 
-// copied returns bytes of the copy alone.
+// copied returns bytes from the copy only.
 func (im *Image) copied(addr, n uint64) ([]byte, bool) {
 	if s := im.Span(addr); s != nil && s.Data != nil {
 		if o := addr - s.Start; n <= uint64(len(s.Data))-o {
@@ -323,7 +321,7 @@ func (im *Image) copied(addr, n uint64) ([]byte, bool) {
 	return im.global(addr, n)
 }
 
-// global returns bytes of the modules' variables with pointers.
+// global returns bytes of the modules' variables that contain pointers.
 func (im *Image) global(addr, n uint64) ([]byte, bool) {
 	for _, g := range im.globals {
 		if size := uint64(len(g.data)); addr >= g.addr && n <= size && addr-g.addr <= size-n {
@@ -333,13 +331,13 @@ func (im *Image) global(addr, n uint64) ([]byte, bool) {
 	return nil, false
 }
 
-// Global returns the word at an address among the modules' variables with pointers.
+// Global returns the word at an address in the modules' variables that contain pointers.
 func (im *Image) Global(addr uint64) (uint64, bool) { return word(im.global(addr, 8)) }
 
-// Contents reads what is not copied, from the target as it is now.
+// Contents reads uncopied memory, from the target as it is now.
 func (im *Image) Contents(ranges []target.Range) error { return im.mem.Read(ranges) }
 
-// Word returns the word at an address, as Read does.
+// Word returns the word at an address, like Read.
 func (im *Image) Word(addr uint64) (uint64, bool) { return word(im.Read(addr, 8)) }
 
 func word(b []byte, ok bool) (uint64, bool) {
@@ -349,7 +347,7 @@ func word(b []byte, ok bool) (uint64, bool) {
 	return le.Uint64(b), true
 }
 
-// Release gives the copied pages back; only what needs no Data works afterwards.
+// Release frees the copied pages; afterwards only methods that need no Data work.
 func (im *Image) Release() {
 	freeBuffer(im.buffer)
 	im.buffer = nil
@@ -358,5 +356,5 @@ func (im *Image) Release() {
 	}
 }
 
-// Arena tells whether an address lies in an arena that spans in use lie in.
+// Arena reports whether an address lies in an arena that has spans in use.
 func (im *Image) Arena(addr uint64) bool { return im.arenas[addr>>arenaShift] != nil }

@@ -8,7 +8,7 @@ import (
 	"sort"
 )
 
-// A Module is what runtime.moduledata says about an executable or plugin.
+// A Module is the runtime.moduledata of an executable or plugin.
 type Module struct {
 	Text, EndText   uint64
 	Data, EndData   uint64
@@ -23,11 +23,10 @@ type Module struct {
 	next                  uint64
 }
 
-// errRuntime is wrapped where the runtime's structures are not where they should be.
+// errRuntime is the cause of errors if the runtime's structures are not where they should be.
 var errRuntime = errors.New("the runtime's structures were not found")
 
-// readModules finds the first module by its pointer to the line table, and
-// follows the list.
+// readModules finds the first module by its pointer to the line table, and follows the list.
 func (im *Image) readModules() error {
 	at, err := im.firstModule()
 	if err != nil {
@@ -118,7 +117,7 @@ func (im *Image) readModule(at uint64) (Module, error) {
 	return m, nil
 }
 
-// TypeBase returns the start of the types of the module that has a descriptor; 0 for none.
+// TypeBase returns the start of the types of the module that contains a descriptor, or 0.
 func (im *Image) TypeBase(addr uint64) uint64 {
 	for i := range im.Modules {
 		if m := &im.Modules[i]; addr >= m.Types && addr < m.EndTypes {
@@ -128,11 +127,11 @@ func (im *Image) TypeBase(addr uint64) uint64 {
 	return 0
 }
 
-// IsType tells whether a type descriptor may be at an address. They are aligned.
+// IsType reports whether a type descriptor may be at addr. Descriptors are aligned.
 func (im *Image) IsType(addr uint64) bool { return addr%8 == 0 && im.TypeBase(addr) != 0 }
 
-// findHeap returns the address of runtime.mheap_: by symbol, or as the place
-// where the central lists of all span classes stand in their order.
+// findHeap returns the address of runtime.mheap_: by symbol, or where the central
+// lists have the span classes in order.
 func (im *Image) findHeap() (uint64, error) {
 	if at := im.Program.Symbol("runtime.mheap_"); at != 0 {
 		return at, nil
@@ -154,7 +153,7 @@ func (im *Image) findHeap() (uint64, error) {
 	return 0, fmt.Errorf("image: runtime.mheap_: %w", errRuntime)
 }
 
-// uninitialized returns the globals without an initial value, as they are now.
+// uninitialized returns the globals without an initial value, with their current bytes.
 func (im *Image) uninitialized() []block {
 	var parts []block
 	for i := range im.Modules {
@@ -168,8 +167,8 @@ func (im *Image) uninitialized() []block {
 	return parts
 }
 
-// findGoroutines returns the address of runtime.allgs: by symbol, or as the
-// slice whose elements look like goroutines, the first with number 1.
+// findGoroutines returns the address of runtime.allgs: by symbol, or as the slice whose elements
+// look like goroutines, the first with ID 1.
 func (im *Image) findGoroutines() (uint64, error) {
 	if at := im.Program.Symbol("runtime.allgs"); at != 0 {
 		return at, nil
@@ -215,10 +214,10 @@ func (im *Image) looksLikeGoroutines(addr, n uint64) bool {
 type frameFunc struct {
 	m     *Module
 	entry uint64
-	info  []byte // runtime._func and what follows
+	info  []byte // runtime._func and the following bytes
 }
 
-// Func returns the function of a program counter.
+// function returns the function that contains a program counter.
 func (im *Image) function(pc uint64) (frameFunc, bool) {
 	for i := range im.Modules {
 		m := &im.Modules[i]

@@ -9,21 +9,21 @@ import (
 // An Extent is a part of the address space.
 type Extent struct{ Start, End uint64 }
 
-// What the runtime's tables have on 64-bit Linux, the same in all versions that
-// layout knows. Each is mapped whole, and the pages in use may be anywhere in it:
-// the runtime begins the heap at a random address.
+// Sizes of the runtime's tables on 64-bit Linux, the same in all versions that layout
+// knows. Each table is mapped whole; its pages in use may be anywhere, as the heap
+// begins at a random address.
 const (
-	arenaBits  = 48 - arenaShift // of an arena's number
-	bitmapBits = 13              // of the number of a chunk of pages in its table
+	arenaBits  = 48 - arenaShift // in the number of an arena
+	bitmapBits = 13              // in the index of a chunk of pages within its table
 	bitmapSize = 128             // bytes of runtime.pallocData
-	// chunkBytes is what the runtime maps at a time for small structures.
+	// chunkBytes is how much the runtime maps at a time for small structures.
 	chunkBytes = 256 << 10
-	hashBytes  = 8 * 179999 // of the table of profile records
+	hashBytes  = 8 * 179999 // of the hash table of profile records
 )
 
-// owned returns where the runtime's own structures are: its tables of arenas and of
-// pages, its chunks for small structures, and what lies by spans' records and bits
-// and by whatever runtime.mheap_ points at.
+// owned returns the runtime's own structures: its tables of arenas and pages, its
+// chunks for small structures, and the surroundings of spans' records and bits and of
+// whatever runtime.mheap_ points to.
 func (r *reader) owned() []Extent {
 	pages := make(map[uint64]bool)
 	for p := r.list; p < r.list+8*uint64(len(r.records)); p += 4096 {
@@ -52,10 +52,10 @@ func (r *reader) owned() []Extent {
 	return joined(slices.Concat(all, chunks, r.profile(chunks), r.bitmaps()))
 }
 
-// bitmaps returns where spans' bits are, and were: the lists of runtime.gcBitsArenas, of which the second has the bits
-// of the next cycle. The others may have those of no span any more.
+// bitmaps returns the present and former bits of spans: the lists of runtime.gcBitsArenas, of which the
+// second has the bits of the next cycle. The other lists may have no span's bits any more.
 func (r *reader) bitmaps() (all []Extent) {
-	const size = 64 << 10 // of runtime.gcBitsArena: how much of it is used, the one behind it, and bits
+	const size = 64 << 10 // of runtime.gcBitsArena: bytes used, next arena, bits
 	var marks []uint64
 	for i := range r.im.Spans {
 		marks = append(marks, r.im.Spans[i].markAddr)
@@ -84,8 +84,8 @@ func (r *reader) bitmaps() (all []Extent) {
 	return nil
 }
 
-// arenaTables returns where the map from an arena's number to its facts is, and
-// these facts; heap has the runtime.mheap_.
+// arenaTables returns the map from arena numbers to arena facts, and those facts;
+// heap is the runtime.mheap_.
 func (r *reader) arenaTables(heap []byte) []Extent {
 	index := le.Uint64(heap[r.f["runtime.mheap.arenas"]:])
 	list := heap[r.f["runtime.mheap.heapArenas"]:]
@@ -103,7 +103,7 @@ func (r *reader) arenaTables(heap []byte) []Extent {
 	return all
 }
 
-// pageTables returns where the tables of the page allocator are.
+// pageTables returns the tables of the page allocator.
 func (r *reader) pageTables(heap []byte) (all []Extent) {
 	part := func(name string, size uint64) []byte { return heap[r.f["runtime.mheap.pages."+name]:][:size] }
 	for b := part("chunks", r.f["runtime.mheap.pages.chunks#"]); len(b) >= 8; b = b[8:] {
@@ -112,15 +112,15 @@ func (r *reader) pageTables(heap []byte) (all []Extent) {
 		}
 	}
 	words := slices.Concat(part("summary", r.f["runtime.mheap.pages.summary#"]), part("scav.index.chunks", 24))
-	for ; len(words) >= 24; words = words[24:] { // slices, whose capacity is what was reserved
+	for ; len(words) >= 24; words = words[24:] { // slices, whose capacity is the reserved size
 		start, room := le.Uint64(words), le.Uint64(words[16:])
 		all = append(all, Extent{start, start + 8*min(room, maxAddr)})
 	}
 	return all
 }
 
-// chunks returns the runtime's chunks for small structures: a list that begins in one
-// of the variables without pointers to the heap, and has all spans' records.
+// chunks returns the runtime's chunks for small structures: a list that starts in a variable
+// without heap pointers, and contains all spans' records.
 func (r *reader) chunks() []Extent {
 	for i := range r.im.Modules {
 		m := &r.im.Modules[i]
@@ -134,8 +134,8 @@ func (r *reader) chunks() []Extent {
 	return nil
 }
 
-// chunksFrom follows a list of chunks. It returns nil if it is none, or a span's record
-// lies in none of them.
+// chunksFrom follows a list of chunks. It returns nil if the list is invalid, or does
+// not contain all spans' records.
 func (r *reader) chunksFrom(chunk uint64) (all []Extent) {
 	for seen := make(map[uint64]bool); chunk != 0; {
 		next, ok := uint64(0), chunk%4096 == 0 && !seen[chunk]
@@ -158,8 +158,8 @@ func (r *reader) chunksFrom(chunk uint64) (all []Extent) {
 	return all
 }
 
-// profile returns where the table of profile records is, which a variable points at:
-// all that it has are pointers into chunks.
+// profile returns the table of profile records: a variable points to it, and it has
+// only pointers into chunks.
 func (r *reader) profile(chunks []Extent) []Extent {
 	for _, part := range r.im.uninitialized() {
 	candidate:
@@ -186,16 +186,16 @@ func (r *reader) profile(chunks []Extent) []Extent {
 	return nil
 }
 
-// Overlaps tells whether a range overlaps one of the extents, which are in order.
+// Overlaps reports whether a range overlaps one of the extents, which are sorted.
 func Overlaps(all []Extent, start, end uint64) bool {
 	i := sort.Search(len(all), func(i int) bool { return all[i].End > start })
 	return i < len(all) && all[i].Start < end
 }
 
-// within tells whether an address lies in one of the extents, which are in order.
+// within reports whether an address lies in one of the extents, which are sorted.
 func within(all []Extent, addr uint64) bool { return Overlaps(all, addr, addr+1) }
 
-// joined sorts extents and joins those that touch. Empty ones go.
+// joined sorts extents, joins those that touch, and drops empty ones.
 func joined(all []Extent) []Extent {
 	slices.SortFunc(all, func(a, b Extent) int { return cmp.Compare(a.Start, b.Start) })
 	out := all[:0]

@@ -9,7 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
-// words are those of a memory, by address.
+// words is a memory of words by address.
 type words map[uint64]uint64
 
 func (w words) Read(ranges []target.Range) error {
@@ -27,8 +27,8 @@ func (w words) Read(ranges []target.Range) error {
 
 func (words) Threads() ([]target.Regs, error) { return nil, errors.ErrUnsupported }
 
-// TestBitmapsWithoutSpans: what the lists of bits have is found, also where they have those of no span any more; and
-// nothing else that a variable points at.
+// TestBitmapsWithoutSpans: bitmaps finds all lists of bits, including those without the bits of
+// any span, but nothing else that a variable points to.
 func TestBitmapsWithoutSpans(t *testing.T) {
 	const variables, free, next, current, previous, older, other = 0x500000, 0x7f0000010000, 0x7f0000400000,
 		0x7f0000800000, 0x7f0001200000, 0x7f0001600000, 0x7f0001a00000
@@ -41,7 +41,7 @@ func TestBitmapsWithoutSpans(t *testing.T) {
 		w[arena+8] = 0
 	}
 	w[previous+8] = older
-	w[older+8] = previous // which a list of the runtime's does not have
+	w[older+8] = previous // the runtime's lists have no cycle
 	r := &reader{im: &Image{mem: w, Modules: []Module{{noPtrBSS: variables, endNoPtrBSS: variables + 64}},
 		Spans: []Span{{markAddr: next + 4096}, {markAddr: next + 16}}}}
 	got := r.bitmaps()

@@ -6,25 +6,25 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
-// Statuses of a goroutine that matter here, without the bit that scans set.
+// Relevant states of a goroutine, without the scan bit.
 const (
 	statusRunning   = 2
 	statusDead      = 6
-	statusDeadExtra = 11 // of an idle thread for callbacks from C, from Go 1.26 on
+	statusDeadExtra = 11 // an idle thread for callbacks from C, since Go 1.26
 	statusScan      = 0x1000
 )
 
-// A stack is what was copied of a goroutine's stack.
+// A stack is the copied part of a goroutine's stack.
 type stack struct {
 	g       int // index into Goroutines
 	lo, hi  uint64
 	start   uint64 // the address of data
 	data    []byte
-	pc, sp  uint64 // where it stands
+	pc, sp  uint64 // innermost frame
 	running bool
 }
 
-// goroutines reads all goroutines and copies the stacks of those not dead.
+// goroutines reads all goroutines and copies the stacks of those that are not dead.
 func (r *reader) goroutines() error {
 	head, err := r.read(r.allgs, 16)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *reader) goroutines() error {
 		r.im.Goroutines = append(r.im.Goroutines, g)
 		s.start = s.sp
 		if s.start < s.lo || s.start > s.hi {
-			s.start = s.lo // no frame can be trusted: all of it
+			s.start = s.lo // no frame can be trusted: read everything
 			s.pc = 0
 		}
 		if s.hi-s.start > 1<<30 || s.hi < s.start {
@@ -78,8 +78,8 @@ func (r *reader) goroutines() error {
 	return r.src.Memory.Read(ranges)
 }
 
-// running takes the position of a goroutine that runs from its thread's
-// registers, unless the thread is on another stack.
+// running sets the position of a running goroutine from its thread's registers,
+// unless the thread is on another stack.
 func (r *reader) running(s *stack, m uint64) {
 	s.running = true
 	b, ok := r.im.Read(m+r.f["runtime.m.procid"], 8)
@@ -94,7 +94,7 @@ func (r *reader) running(s *stack, m uint64) {
 	}
 }
 
-// stackRoots finds what the copied stacks and the registers hold.
+// stackRoots adds the roots in the copied stacks and registers.
 func (im *Image) stackRoots(stacks []stack, regs []target.Regs) {
 	lost := 0
 	for i := range stacks {
@@ -116,10 +116,10 @@ func (im *Image) stackRoots(stacks []stack, regs []target.Regs) {
 	}
 }
 
-// A special is a runtime.special, with the words behind it.
+// A special is a runtime.special, with the words that follow.
 type special struct {
 	kind   byte
-	object uint64 // that it belongs to
+	object uint64 // its owner
 	data   []byte
 }
 
@@ -130,15 +130,15 @@ const (
 	specialProfile   = 4
 	specialCleanup   = 7
 
-	specialHead = 24 // bytes of runtime.special, that all kinds begin with
+	specialHead = 24 // bytes of runtime.special, the start of all kinds
 )
 
-// mostSpecials is more than a span can have: it has less than 2^16 objects, each
-// with one special record of a kind, but for cleanups.
+// mostSpecials exceeds what a span can have: less than 2^16 objects with one special record of
+// each kind, except for cleanups.
 const mostSpecials = 1 << 20
 
-// readSpecials follows the lists of special records of all spans, a step of all at a
-// time, then reads those that matter as a whole.
+// readSpecials follows the lists of special records of all spans in parallel, one step at a time,
+// then reads the relevant records completely.
 func (r *reader) readSpecials() error {
 	type item struct{ addr, span uint64 }
 	var items []item
@@ -180,8 +180,8 @@ func (r *reader) readSpecials() error {
 	return r.scattered(found, size, func(i int, b []byte) { r.specials[i].data = b })
 }
 
-// specialSizes returns how many bytes matter of each kind of special record that
-// has roots, or says who made an object.
+// specialSizes returns how many bytes to read for each kind of special record that
+// has roots or a stack.
 func (r *reader) specialSizes() map[byte]uint64 {
 	sizes := map[byte]uint64{
 		specialFinalizer: r.f["runtime.specialfinalizer.fn"] + 8,
@@ -224,8 +224,7 @@ func (im *Image) specialRoots(specials []special) {
 	}
 }
 
-// finalizerQueue adds the finalizers that wait to be run, where symbols tell
-// where the queue is.
+// finalizerQueue adds the finalizers that are ready to run, if symbols say where the queue is.
 func (im *Image) finalizerQueue() {
 	at, f := im.Program.Symbol("runtime.allfin"), im.Facts
 	if _, known := f["runtime.finBlock.fin"]; at == 0 || !known {

@@ -4,18 +4,18 @@ import "strings"
 
 // A Wait is what a goroutine waits for.
 type Wait struct {
-	Reason string // as a traceback names it; "" for the runtime's own, and for a goroutine that does not wait
-	// Since is when a collection first saw it wait, by the target's monotonic clock
-	// in nanoseconds; 0 if none did.
+	Reason string // as in a traceback; "" for the runtime's goroutines, or if it does not wait
+	// Since is when a collection first saw it wait, in nanoseconds of the target's
+	// monotonic clock; 0 if none did.
 	Since uint64
-	On    []uint64 // the channels, mutexes and the like that can wake it, if they are known
-	// Records are the runtime's own that lead to On: the goroutine's g and its sudogs.
+	On    []uint64 // the channels, mutexes and so on that can wake it, if known
+	// Records are the runtime's objects that point to On: the goroutine's g and its sudogs.
 	Records []uint64
 
 	sudog uint64 // the first
 }
 
-// Never tells whether nothing can wake it, by the reason alone.
+// Never reports whether the reason alone shows that nothing can wake it.
 func (w *Wait) Never() bool {
 	return strings.HasSuffix(w.Reason, "(nil chan)") || w.Reason == "select (no cases)"
 }
@@ -23,7 +23,7 @@ func (w *Wait) Never() bool {
 // statusWaiting is the status of a goroutine that waits.
 const statusWaiting = 4
 
-// wait reads what a runtime.g says of its wait.
+// wait reads the wait of a goroutine from its runtime.g.
 func (r *reader) wait(status uint32, addr uint64, g []byte) Wait {
 	if status != statusWaiting {
 		return Wait{}
@@ -35,14 +35,14 @@ func (r *reader) wait(status uint32, addr uint64, g []byte) Wait {
 	}
 }
 
-// waitsOn follows the lists of what the goroutines wait for, in the copy.
+// waitsOn follows the goroutines' lists of what they wait for, in the copy.
 func (im *Image) waitsOn() {
 	f := im.Facts
 	size, channel, object := f["runtime.sudog#"], f["runtime.sudog.c"], f["runtime.sudog.elem"]
-	if size >= channel+16 { // since Go 1.26 a pointer that may be hidden comes with its value behind it
+	if size >= channel+16 { // since Go 1.26 the pointer's value follows it
 		channel, object = channel+8, object+8
 	}
-	left := im.Slots // a record is an object: more of them are a list that does not end
+	left := im.Slots // each record is an object: more records mean an endless list
 	for i := range im.Goroutines {
 		w := &im.Goroutines[i].Wait
 		at := channel

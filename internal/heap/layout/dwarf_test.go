@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// paths lists what Of returns and fromDWARF reads.
+// paths are the facts that fromDWARF reads.
 var paths = []string{
 	"runtime.mheap.allspans", "runtime.mheap.heapArenas", "runtime.mheap.sweepgen", "runtime.mheap.central",
 	"runtime.mheap.central[]", "runtime.mcentral.spanclass", "runtime.mheap.arenas", "runtime.heapArena#",

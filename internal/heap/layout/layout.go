@@ -1,7 +1,6 @@
-// Package layout knows where Go's runtime keeps its facts: the offsets of the
-// fields that a reader of foreign memory needs, for each minor version of Go and
-// architecture. They stand in one file per version under facts, written by this
-// package's test from the DWARF of a program built with that version.
+// Package layout has the offsets of fields in structs of Go's runtime that a reader of foreign
+// memory needs, for each minor version of Go and architecture. This package's test writes one
+// file per version under facts, from the DWARF of a program built with that version.
 package layout
 
 import (
@@ -15,21 +14,21 @@ import (
 	"strings"
 )
 
-// ErrUnknown is wrapped by the error for a version or architecture without facts.
+// ErrUnknown is the cause of errors for a version or architecture without facts.
 var ErrUnknown = errors.New("no layout facts")
 
 //go:embed facts/*.txt
 var files embed.FS
 
-// Facts maps a path, "runtime.mspan.startAddr", to its offset in bytes from the
-// start of the first part's struct. A path that ends in "[]" has the stride of an array, one
-// that ends in "#" the size of what comes before.
+// Facts maps a path such as "runtime.mspan.startAddr" to its offset in bytes from the start of
+// the path's first struct. A path that ends in "[]" maps to the stride of an array, one that ends
+// in "#" to the size of the struct or field.
 type Facts map[string]uint64
 
-// waitReason begins the names of the constants that say what a goroutine waits for.
+// waitReason begins the names of the runtime's wait reasons.
 const waitReason = "runtime.waitReason"
 
-// reasons are those that a program's own goroutines can have, as a traceback names them.
+// reasons are the wait reasons of a program's own goroutines, with their names in tracebacks.
 var reasons = map[string]string{
 	"IOWait": "IO wait", "Sleep": "sleep", "Semacquire": "semacquire", "Coroutine": "coroutine",
 	"ChanReceiveNilChan": "chan receive (nil chan)", "ChanSendNilChan": "chan send (nil chan)",
@@ -38,7 +37,7 @@ var reasons = map[string]string{
 	"SyncRWMutexLock": "sync.RWMutex.Lock", "SyncWaitGroupWait": "sync.WaitGroup.Wait",
 }
 
-// WaitReasons returns what the runtime's numbers of wait reasons mean.
+// WaitReasons maps the runtime's numbers of wait reasons to their names.
 func (f Facts) WaitReasons() map[uint8]string {
 	all := make(map[uint8]string)
 	for name, text := range reasons {
@@ -49,8 +48,8 @@ func (f Facts) WaitReasons() map[uint8]string {
 	return all
 }
 
-// Of returns the facts of a Go version ("go1.26.8") on an architecture
-// ("amd64"). The error for one without facts wraps ErrUnknown.
+// Of returns the facts of a Go version ("go1.26.8") on an architecture ("amd64"). Its error wraps
+// ErrUnknown if there are none.
 func Of(goVersion, arch string) (Facts, error) {
 	release, _, _ := strings.Cut(goVersion, " ") // experiments follow
 	lang := version.Lang(release)
@@ -65,7 +64,7 @@ func Of(goVersion, arch string) (Facts, error) {
 	return f, err
 }
 
-// Versions lists the minor versions that have facts, oldest first.
+// Versions returns the minor versions that have facts, oldest first.
 func Versions() []string {
 	names, _ := fs.Glob(files, "facts/*.txt")
 	for i, name := range names {
@@ -75,7 +74,7 @@ func Versions() []string {
 	return names
 }
 
-// parse reads lines of an architecture, a path and a number.
+// parse reads lines of architecture, path and number.
 func parse(text, arch string) (Facts, error) {
 	f := make(Facts)
 	for line := range strings.Lines(text) {

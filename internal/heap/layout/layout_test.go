@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write facts/ from programs built with each version")
 
-// program uses what the runtime would otherwise drop from its debug information.
+// program uses what the linker would otherwise drop from its debug information.
 const program = `package main
 
 import "runtime"
@@ -31,8 +31,8 @@ func main() {
 // toolchains names a release of every minor version that has facts.
 var toolchains = []string{"go1.25.14", "go1.26.8", "go1.27.4"}
 
-// TestFactsAreThoseOfTheToolchain builds a program with every version that can
-// be had here and compares its debug information with the file.
+// TestFactsAreThoseOfTheToolchain builds a program with every version available here and compares
+// its debug information with the file.
 func TestFactsAreThoseOfTheToolchain(t *testing.T) {
 	for _, toolchain := range toolchains {
 		t.Run(toolchain, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestFactsAreThoseOfTheToolchain(t *testing.T) {
 	}
 }
 
-// built returns the facts of a program that one toolchain builds.
+// built returns the facts of a program built by one toolchain.
 func built(t *testing.T, toolchain, arch string) Facts {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,22 +11,22 @@ import (
 	"sort"
 )
 
-// A Core is an ELF core file: the kernel's, gcore's or one of another debugger.
+// A Core is an ELF core file, written by the kernel, gcore or another debugger.
 type Core struct {
 	Program *Program
 	Maps    []Mapping
 
 	file     io.Closer
 	machine  elf.Machine
-	segments []*elf.Prog // loaded, by address
+	segments []*elf.Prog // loadable, by address
 	threads  []Regs
 }
 
-// maxNotes bounds what a core's notes may ask for.
+// maxNotes is the largest size of a core's notes.
 const maxNotes = 256 << 20
 
-// OpenCore reads a core file. The executable is the one that the core names, or
-// binary if that is not empty. Close it when done.
+// OpenCore opens a core file. The executable is the one that the core names, unless
+// binary is set. Close it when done.
 func OpenCore(path, binary string) (*Core, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -55,8 +55,8 @@ func OpenCore(path, binary string) (*Core, error) {
 	return c, nil
 }
 
-// built returns an error if the core is not of its executable, but of one for
-// another architecture, or of another build.
+// built returns an error if the core is of another architecture or another build than
+// the executable.
 func (c *Core) built(path string) error {
 	if c.machine != c.Program.ELF.Machine {
 		return fmt.Errorf("target: core %s is of %v, %s is for %v: name the executable of the core with --binary",
@@ -70,7 +70,7 @@ func (c *Core) built(path string) error {
 		if _, err := prog.ReadAt(now, 0); err != nil {
 			return fmt.Errorf("target: notes of %s: %w", c.Program.Path, err)
 		}
-		// A core without these pages says nothing of the build.
+		// A core without these pages cannot tell builds apart.
 		if c.Read([]Range{{Addr: prog.Vaddr + c.Program.Bias, Data: then}}) == nil && !bytes.Equal(now, then) {
 			return fmt.Errorf("target: core %s is of another build of %s: name the executable of the core with --binary",
 				path, c.Program.Path)
@@ -82,7 +82,7 @@ func (c *Core) built(path string) error {
 // Close closes the core and its executable.
 func (c *Core) Close() error { return errors.Join(c.Program.Close(), c.file.Close()) }
 
-// IsCore tells whether a file starts as an ELF core does.
+// IsCore reports whether a file starts like an ELF core.
 func IsCore(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -202,8 +202,8 @@ func (c *Core) noteFiles(b []byte) error {
 	return nil
 }
 
-// executable returns the file of the first mapping that starts a file and can
-// be opened as a Go program.
+// executable returns the file of the first mapping that is mapped from its start and
+// is a Go program.
 func (c *Core) executable() string {
 	for _, m := range c.Maps {
 		if m.Offset != 0 {
@@ -217,8 +217,8 @@ func (c *Core) executable() string {
 	return ""
 }
 
-// setBias trusts the list of files; an executable at another path than at the
-// time of the core is found by its offsets alone.
+// setBias uses the list of files. If the executable has moved since the core was written, the
+// first mapping at offset 0 decides.
 func (c *Core) setBias() error {
 	if err := c.Program.setBias(c.Maps); err == nil {
 		return nil
@@ -232,7 +232,7 @@ func (c *Core) setBias() error {
 	return fmt.Errorf("target: the core does not say where %s was loaded", c.Program.Path)
 }
 
-// first returns the page of the first loaded byte.
+// first returns the address of the first loaded page.
 func (p *Program) first() uint64 {
 	for _, prog := range p.ELF.Progs {
 		if prog.Type == elf.PT_LOAD {
@@ -245,8 +245,7 @@ func (p *Program) first() uint64 {
 // Threads implements Memory.
 func (c *Core) Threads() ([]Regs, error) { return c.threads, nil }
 
-// Read implements Memory. What the core leaves out, as cores do with what is in
-// files, comes from the executable.
+// Read implements Memory. Cores leave out memory that is in files: it comes from the executable.
 func (c *Core) Read(ranges []Range) error {
 	for _, r := range ranges {
 		if err := c.readOne(r); err != nil {

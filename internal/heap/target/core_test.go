@@ -76,7 +76,7 @@ func TestCore(t *testing.T) {
 
 func TestBrokenCores(t *testing.T) {
 	good := core(note(noteFiles, files(1, 2, 3, "x")), []byte("memory"))
-	for n := range len(good) - len("memory") { // memory may be cut off: reading says so
+	for n := range len(good) - len("memory") { // memory may be cut off: reading it fails
 		if c, err := readCore(good[:n]); err == nil && len(c.Maps) == 1 {
 			t.Errorf("a core cut to %d of %d bytes was read", n, len(good))
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/isobar-go/isobar/internal/base/cgroup"
 )
 
-// Forked runs copied on the memory that the process had at one moment: that of a
-// child, which the kernel copies as the process writes. The process stands still
-// while it forks, for as long as Forked returns, and runs on while copied reads.
-// The child runs no instruction. There is no fork that would likely take longer than
-// most, unless that is 0. If the error wraps ErrNoFork, copied did not run.
+// Forked runs copied on the memory of the process at one moment: that of a forked child, whose
+// pages the kernel copies when the process writes them. The process is stopped while it forks,
+// for the returned time, and runs while copied reads. The child runs no instruction.
+// There is no fork if it would likely take longer than most, unless most is 0. If the error wraps
+// ErrNoFork, copied did not run.
 func (p *Process) Forked(most time.Duration, copied func() error) (time.Duration, error) {
 	if err := errors.Join(p.Same(), p.mayFork(most)); err != nil {
 		return 0, err
@@ -31,7 +31,7 @@ func (p *Process) Forked(most time.Duration, copied func() error) (time.Duration
 	defer runtime.UnlockOSThread()
 	var c child
 	var stop time.Duration
-	for range forkTries { // a busy program may have no thread that waits just now
+	for range forkTries { // a busy program may have no waiting thread at the moment
 		stop, err = p.whileStopped(func() error {
 			if c, err = p.fork(clone); err == nil {
 				p.regs, err = p.Threads()
@@ -52,19 +52,19 @@ func (p *Process) Forked(most time.Duration, copied func() error) (time.Duration
 	return stop, errors.Join(err, p.end(c))
 }
 
-// forkPerGB is about how long a fork takes for each GB in pages of 4 KB.
+// forkPerGB is about how long a fork takes per GB of 4 KB pages.
 const forkPerGB = 30 * time.Millisecond
 
-// forkTries bounds how often a process without a waiting thread is stopped.
+// forkTries is how often a process is stopped to find a waiting thread.
 const forkTries = 5
 
-// errNoWaiter is the error of a process none of whose threads can make a system call for us.
+// errNoWaiter says that no thread can make a system call for us.
 var errNoWaiter = fmt.Errorf("target: %w: no thread waits in Go's runtime", ErrNoFork)
 
 // A child is a forked process.
 type child struct {
-	pid   int    // ours
-	inner uint64 // the process's own number of it
+	pid   int    // as we see it
+	inner uint64 // as the process sees it
 }
 
 // end kills a child and has the process reap it.
@@ -90,10 +90,10 @@ func (p *Process) end(c child) error {
 	return nil
 }
 
-// reapTime bounds how long a thread is waited for that reaps the child.
+// reapTime is how long to wait for a thread that can reap the child.
 const reapTime = 5 * time.Second
 
-// reap has one waiting thread reap a dead child, and stops no other for longer than a look.
+// reap lets one waiting thread reap a dead child. It stops other threads only for a look.
 func (p *Process) reap(c child) error {
 	tasks, err := os.ReadDir(p.path("task"))
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *Process) reap(c child) error {
 	}
 	for _, task := range tasks {
 		tid, err := strconv.Atoi(task.Name())
-		// The file says what a thread that sleeps has called.
+		// The file shows the system call of a sleeping thread.
 		if call, _ := os.ReadFile(p.path("task/" + task.Name() + "/syscall")); err != nil || !waits(string(call)) {
 			continue
 		}
@@ -109,7 +109,7 @@ func (p *Process) reap(c child) error {
 			continue
 		}
 		err = p.reapIn(tid, c.inner)
-		_ = unix.PtraceDetach(tid) // an error means that it has ended
+		_ = unix.PtraceDetach(tid) // an error means that the thread has ended
 		if err == nil {
 			return nil
 		}
@@ -117,10 +117,9 @@ func (p *Process) reap(c child) error {
 	return errNoWaiter
 }
 
-// mayFork refuses a process for which a fork is not safe: a filter of system calls
-// may kill it, the device may write into a page that the fork has moved, or there
-// is no memory for all that it can write meanwhile; and one that would stand still for
-// longer than most.
+// mayFork refuses an unsafe fork: a seccomp filter may kill the process, a device may write into
+// a page that the fork has moved, or memory may not suffice for all pages written meanwhile. It
+// also refuses a fork that would stop the process for longer than most.
 func (p *Process) mayFork(most time.Duration) error {
 	status, err := os.ReadFile(p.path("status"))
 	if err != nil {
@@ -146,14 +145,14 @@ func (p *Process) mayFork(most time.Duration) error {
 		return fmt.Errorf("target: %w: process %d would stand still for about %v, for %d MB", ErrNoFork, p.PID, likely,
 			need>>20)
 	}
-	if need += need / 256; need > free { // its pages once more, and tables of pages
+	if need += need / 256; need > free { // a second copy of its pages, and page tables
 		return fmt.Errorf("target: %w: process %d may write %d MB meanwhile, and %d MB are free in its control group",
 			ErrNoFork, p.PID, need>>20, free>>20)
 	}
 	return nil
 }
 
-// field returns the number of a line "key: number" of a file in /proc; 0 if there is none.
+// field returns the number in a line "key: number" of a file in /proc; 0 if there is none.
 func field(text, key string) (n uint64) {
 	if _, line, ok := strings.Cut("\n"+text, "\n"+key+":"); ok {
 		_, _ = fmt.Sscan(line, &n) // stays 0

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A fork is made by a thread that waits in runtime.futex, with the instructions of
-// runtime.clone, so that nothing is wrong even if isobar is killed at any point in
-// between and the thread goes on with the registers that it was given:
+// A thread that waits in runtime.futex makes the fork, with the instructions of
+// runtime.clone. The process stays intact even if isobar is killed at any point and
+// the thread goes on with the registers that it was given:
 //
 //	SYSCALL                      both
 //	CMPQ AX, $0; JEQ 3(PC)
@@ -24,7 +24,7 @@ import (
 //	nog2: CALL R12               R12 is the next instruction
 //	MOVL $111, DI; MOVL $SYS_exit, AX; SYSCALL
 //
-// The stack of both is the same, but the child's is a copy.
+// Both have the same stack, but the child's is a copy.
 var (
 	cloneCode = []byte("\x0f\x05\x48\x83\xf8\x00\x74\x05\x89\x44\x24\x30\xc3\x48\x89\xf4\x49\x83\xfd\x00\x74")
 	exitCode  = []byte("\x41\xff\xd4\xbf\x6f\x00\x00\x00\xb8\x3c\x00\x00\x00\x0f\x05")
@@ -54,8 +54,8 @@ func (p *Process) findClone() (uint64, error) {
 	return 0, fmt.Errorf("target: %w: %s has another runtime.clone", ErrNoFork, p.Program.Go)
 }
 
-// exitOf returns the address of the instructions with which runtime.clone ends a
-// thread, and checks that the process has the code that we know.
+// exitOf returns the address of the instructions with which runtime.clone ends a thread. It
+// checks that the process has the expected code.
 func (p *Process) exitOf(clone uint64) (uint64, error) {
 	b := make([]byte, len(cloneCode)+1+127+len(exitCode))
 	if err := p.Read([]Range{{Addr: clone, Data: b}}); err != nil {
@@ -68,8 +68,8 @@ func (p *Process) exitOf(clone uint64) (uint64, error) {
 	return clone + uint64(at) + callBytes, nil
 }
 
-// fork has a waiting thread of the stopped process fork. The child shares its
-// files, so that a file closes when the process closes it.
+// fork lets a waiting thread of the stopped process fork. The child shares the file table, so
+// that a file closes when the process closes it.
 func (p *Process) fork(clone uint64) (child, error) {
 	exit, err := p.exitOf(clone)
 	if err != nil {
@@ -85,12 +85,12 @@ func (p *Process) fork(clone uint64) (child, error) {
 		set.Rdi, set.Rsi, set.Rdx, set.R10, set.R8 = unix.CLONE_FILES, was.Rsp, 0, 0, 0
 		set.R12, set.R13 = exit, 0
 		if err := unix.PtraceSetOptions(tid, unix.PTRACE_O_TRACECLONE|unix.PTRACE_O_TRACESYSGOOD); err != nil {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		inner, pid, err := call(tid, was, set)
 		if pid > 0 {
 			if _, err := wait(pid); err == nil {
-				_ = unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL) // an error means that it was killed
+				_ = unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL) // an error means that the child was killed
 			}
 			c := child{pid, uint64(inner)}
 			if err != nil {
@@ -106,7 +106,7 @@ func (p *Process) fork(clone uint64) (child, error) {
 	return child{}, errNoWaiter
 }
 
-// reapIn has one stopped thread reap a dead child.
+// reapIn lets one stopped thread reap a dead child.
 func (p *Process) reapIn(tid int, inner uint64) error {
 	was, err := p.waiting(tid)
 	if err != nil {
@@ -118,25 +118,24 @@ func (p *Process) reapIn(tid int, inner uint64) error {
 	if err := unix.PtraceSetOptions(tid, unix.PTRACE_O_TRACESYSGOOD); err != nil {
 		return err
 	}
-	// ECHILD: it was reaped before.
+	// ECHILD: it was already reaped.
 	if n, _, err := call(tid, was, set); err != nil || n != int64(inner) && n != -int64(unix.ECHILD) {
 		return errors.Join(errNoWaiter, err)
 	}
 	return nil
 }
 
-// The kernel's results of a system call that a stop interrupted, and that it will
-// make again: with the same arguments, or with what is left of the time.
+// The kernel's results of a system call that a stop interrupted and that it will restart: with
+// the same arguments, or with the remaining time.
 const (
 	restartSys   = -512
 	restartBlock = -516
 )
 
-// waits tells by /proc/PID/task/TID/syscall whether a thread waits in a futex.
+// waits reports whether a line of /proc/PID/task/TID/syscall shows a thread that waits in a futex.
 func waits(call string) bool { return strings.HasPrefix(call, fmt.Sprint(unix.SYS_FUTEX, " ")) }
 
-// waiting returns the registers of a stopped thread that waits in runtime.futex,
-// an error for another.
+// waiting returns the registers of a stopped thread that waits in runtime.futex, or errNoWaiter.
 func (p *Process) waiting(tid int) (*unix.PtraceRegs, error) {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &r); err != nil {
@@ -153,12 +152,11 @@ func (p *Process) waiting(tid int) (*unix.PtraceRegs, error) {
 	return &r, nil
 }
 
-// call has a stopped thread make one system call and returns its result and, if it
-// made one, the new process. The thread then stands as it did before. A signal that
-// comes first is handed on: the thread then stands at its handler, and the error is
-// errNoWaiter.
+// call lets a stopped thread make one system call. It returns the result and the process that the
+// call created, if any; afterwards the thread is where it was. If a signal comes first, call
+// delivers it: the thread is then at its handler, and the error is errNoWaiter.
 func call(tid int, was *unix.PtraceRegs, set unix.PtraceRegs) (result int64, made int, err error) {
-	set.Orig_rax = ^uint64(0) // the registers are of no system call to make again
+	set.Orig_rax = ^uint64(0) // the registers belong to no system call to restart
 	if err := unix.PtraceSetRegs(tid, &set); err != nil {
 		return 0, 0, err
 	}
@@ -178,7 +176,7 @@ func call(tid int, was *unix.PtraceRegs, set unix.PtraceRegs) (result int64, mad
 				return 0, made, err
 			}
 		case event != 0:
-			// A stop of the whole process: it begins when it is let go.
+			// A stop of the whole process: it takes effect when we detach.
 		case signal != unix.SIGTRAP|0x80:
 			return 0, made, errors.Join(errNoWaiter, stopAgain(tid, was, int(signal)))
 		case !within:
@@ -189,17 +187,17 @@ func call(tid int, was *unix.PtraceRegs, set unix.PtraceRegs) (result int64, mad
 			if within = false; err != nil {
 				return 0, made, err
 			}
-			if n := int64(r.Rax); n > restartSys || n < restartBlock { // else the kernel makes it again
+			if n := int64(r.Rax); n > restartSys || n < restartBlock { // otherwise the kernel restarts it
 				return n, made, stopAgain(tid, was, 0)
 			}
 		}
 	}
 }
 
-// stopAgain sets a thread's registers and lets it go to a stop as ptrace's interrupt
-// makes: from no other does the kernel make an interrupted call again.
+// stopAgain sets a thread's registers and stops it by PTRACE_INTERRUPT: only after such a stop
+// does the kernel restart an interrupted call.
 func stopAgain(tid int, was *unix.PtraceRegs, signal int) error {
-	if signal != 0 { // the handler begins with what they are now
+	if signal != 0 { // the handler starts with these
 		if err := unix.PtraceSetRegs(tid, was); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ type busy struct {
 	*Process
 	in      io.Writer
 	out     *bufio.Scanner
-	counter uint64 // address of what it counts up
+	counter uint64 // address of its counter
 }
 
 // startBusy builds testdata/busy and starts it.
@@ -74,7 +74,7 @@ func startBusy(t *testing.T, cgo string, env ...string) *busy {
 	return b
 }
 
-// answers has the program answer a line and a signal.
+// answers checks that the program answers a line and a signal.
 func (b *busy) answers(t *testing.T, n int) {
 	t.Helper()
 	fmt.Fprintln(b.in, n)
@@ -93,7 +93,7 @@ func (b *busy) answers(t *testing.T, n int) {
 	}
 }
 
-// count reads the program's counter, of the fork while there is one.
+// count reads the program's counter, in the fork while there is one.
 func (b *busy) count(t *testing.T) uint64 {
 	t.Helper()
 	data := make([]byte, 8)
@@ -103,8 +103,8 @@ func (b *busy) count(t *testing.T) uint64 {
 	return binary.LittleEndian.Uint64(data)
 }
 
-// dead returns how many of the program's children are dead copies of it, and fails
-// if one runs.
+// dead returns how many of the program's children are dead copies of it. It fails the
+// test if one runs.
 func (b *busy) dead(t *testing.T) (dead int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -120,7 +120,7 @@ func (b *busy) dead(t *testing.T) (dead int) {
 			if state == "Z" && (exit == 111<<8 || exit == int(unix.SIGKILL)) {
 				dead++
 			} else {
-				t.Logf("child %d: %s", pid, data) // one of its own, before it runs the other program
+				t.Logf("child %d: %s", pid, data) // the program's own child, before its exec
 			}
 		}
 	}
@@ -131,7 +131,7 @@ var forked = []struct{ name, cgo, env string }{
 	{"many threads", "0", "GODEBUG="}, {"one processor", "0", "GOMAXPROCS=1"}, {"cgo", "1", "GODEBUG="},
 }
 
-// forks fails a test where there should be a fork, and skips it where there cannot.
+// forks fails the test if a fork failed, or skips it if forks are impossible here.
 func forks(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, ErrNoFork) && (runtime.GOARCH != "amd64" || strings.Contains(err.Error(), "seccomp")) {
@@ -142,7 +142,7 @@ func forks(t *testing.T, err error) {
 	}
 }
 
-// times is how often a test does something: most only by hand.
+// times is how often to repeat a test: least, or most in a soak.
 func times(least, most int) int {
 	if os.Getenv("ISOBAR_SOAK") != "" {
 		return most
@@ -150,8 +150,8 @@ func times(least, most int) int {
 	return least
 }
 
-// TestForks forks a busy program again and again: the fork must be still, the program
-// must go on, answer, get its signals and have no child left.
+// TestForks forks a busy program repeatedly. The fork must stand still; the program must go on,
+// answer, receive its signals and have no child left.
 func TestForks(t *testing.T) {
 	for _, tc := range forked {
 		t.Run(tc.name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestForkWithinBound asks for a fork that is to take no time.
+// TestForkWithinBound requests a fork that may take no time.
 func TestForkWithinBound(t *testing.T) {
 	b := startBusy(t, "0")
 	_, err := b.Forked(1, func() error { t.Error("there is a fork"); return nil })
@@ -262,7 +262,7 @@ func TestKilledWhileForked(t *testing.T) {
 				if err := reader.Start(); err != nil {
 					t.Fatal(err)
 				}
-				// Some are killed before their first fork, most within one of many.
+				// Some are killed before their first fork, most during one of many.
 				late := 20*time.Millisecond + time.Duration(i)*30*time.Millisecond/time.Duration(times(5, 60))
 				time.AfterFunc(late, func() { reader.Process.Kill() })
 				reader.Wait()

@@ -24,14 +24,14 @@ type Process struct {
 	Program *Program
 	Maps    []Mapping
 
-	threads map[int]bool // stopped, by thread; only while in Stopped or Forked
-	child   int          // the fork that Read reads instead, if not 0
-	regs    []Regs       // of the threads, as it forked
-	started string       // the process's start time, which tells it from a later one of the same number
-	vector  string       // the auxiliary vector: its random addresses are others after an exec
+	threads map[int]bool // stopped threads; only during Stopped and Forked
+	child   int          // the fork that Read reads instead; 0 for none
+	regs    []Regs       // of the threads, at the time of the fork
+	started string       // start time, which tells it from a later process with the same PID
+	vector  string       // auxiliary vector: an exec changes its random addresses
 }
 
-// OpenProcess looks at a running process without touching it. Close it when done.
+// OpenProcess reads about a running process without stopping it. Close it when done.
 func OpenProcess(pid int) (*Process, error) {
 	p := &Process{PID: pid}
 	var err error
@@ -63,9 +63,9 @@ func OpenProcess(pid int) (*Process, error) {
 	return p, nil
 }
 
-// loaded waits until the kernel has loaded the program, and returns what it told it (the
-// auxiliary vector). Who starts a program may go on a little before: the vector of a
-// program that is being loaded is all zeros at first, and filled entry by entry.
+// loaded waits until the kernel has loaded the program, and returns its auxiliary vector. The
+// parent of a new process may get here slightly earlier: during the exec the vector is all zeros
+// at first, and is filled entry by entry.
 func (p *Process) loaded() string {
 	before := ""
 	for range 1000 {
@@ -101,13 +101,13 @@ func (p *Process) refused(what string, err error) error {
 	return fmt.Errorf("target: %s of process %d: %w", what, p.PID, err)
 }
 
-// tracer returns the number of the process that traces this one; 0 for none.
+// tracer returns the PID of the process that traces this one; 0 for none.
 func (p *Process) tracer() uint64 {
 	data, _ := os.ReadFile(p.path("status")) // without it there is none to name
 	return field(string(data), "TracerPid")
 }
 
-// startTime returns the field of /proc/PID/stat.
+// startTime returns the process's start time in /proc/PID/stat.
 func startTime(pid int) (string, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -117,10 +117,10 @@ func startTime(pid int) (string, error) {
 	return strconv.FormatUint(s.Starttime, 10), err
 }
 
-// Same returns an error if the process has ended, or runs another program now.
+// Same returns an error if the process has ended, or has executed a program again.
 func (p *Process) Same() error {
 	started, err := startTime(p.PID)
-	name, gone := os.Readlink(p.path("exe")) // none has one that its parent has yet to wait for
+	name, gone := os.Readlink(p.path("exe")) // a process not yet reaped has none
 	if err != nil || started != p.started || errors.Is(gone, fs.ErrNotExist) {
 		return fmt.Errorf("target: process %d ended meanwhile", p.PID)
 	}
@@ -151,7 +151,7 @@ func (p *Process) readMaps() error {
 	return s.Err()
 }
 
-// parseMapping reads the line of a mapping in /proc/PID/maps or smaps.
+// parseMapping reads the first line of a mapping in /proc/PID/maps or smaps.
 func parseMapping(line string) (m Mapping, err error) {
 	var perm, dev string
 	var inode uint64
@@ -163,7 +163,7 @@ func parseMapping(line string) (m Mapping, err error) {
 	return m, err
 }
 
-// maxVectors is what process_vm_readv takes at once (UIO_MAXIOV).
+// maxVectors is the most that process_vm_readv takes in one call (UIO_MAXIOV).
 const maxVectors = 1024
 
 // Read implements Memory.
@@ -205,8 +205,8 @@ func (p *Process) Read(ranges []Range) error {
 	return flush()
 }
 
-// Stopped runs copied while no thread of the process runs, and returns for how
-// long the process stood still. The kernel lets it go on should isobar end.
+// Stopped runs copied while all threads of the process are stopped, and returns for how long. The
+// kernel lets them go if isobar ends.
 func (p *Process) Stopped(copied func() error) (time.Duration, error) {
 	if err := p.Same(); err != nil {
 		return 0, err
@@ -224,8 +224,8 @@ func (p *Process) whileStopped(do func() error) (time.Duration, error) {
 		err = do()
 	}
 	for tid := range p.threads {
-		// An error means that the thread was killed: there is nothing to let go. The process has not ended for
-		// its parent before the tracer of such a thread has waited for it; the parent waits for the first one.
+		// An error means that the thread was killed. Wait for such a thread: until its tracer has, the
+		// process does not end for its parent. The parent itself waits for the first thread.
 		if unix.PtraceDetach(tid) != nil && tid != p.PID {
 			_, _ = wait(tid)
 		}
@@ -234,8 +234,8 @@ func (p *Process) whileStopped(do func() error) (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// Clock returns the monotonic clock that the process has, in nanoseconds, unless a
-// time namespace shifts its own.
+// Clock returns the monotonic clock of the process in nanoseconds, unless a time
+// namespace shifts it.
 func (p *Process) Clock() uint64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
@@ -244,8 +244,8 @@ func (p *Process) Clock() uint64 {
 	return uint64(t.Nano())
 }
 
-// stopAll stops thread after thread until it finds no new one, the first one of the process first: should that be
-// killed, it ends only when the others have.
+// stopAll stops threads until it finds no new one. It stops the first thread of the process
+// first: if that is killed, it ends only after the others.
 func (p *Process) stopAll() error {
 	for again := true; again; {
 		again = false
@@ -279,7 +279,7 @@ func (p *Process) stopAll() error {
 	return nil
 }
 
-// stop stops one thread. It returns false for one that has ended meanwhile.
+// stop stops one thread. It returns false if the thread has ended.
 func stop(tid int) (bool, error) {
 	if err := unix.PtraceSeize(tid); err != nil {
 		if errors.Is(err, syscall.ESRCH) {
@@ -306,7 +306,7 @@ func stop(tid int) (bool, error) {
 	}
 }
 
-// wait waits for a change of a thread that is traced.
+// wait waits for a change of a traced thread.
 func wait(tid int) (status unix.WaitStatus, err error) {
 	for {
 		if _, err = unix.Wait4(tid, &status, unix.WALL, nil); !errors.Is(err, syscall.EINTR) {
@@ -315,7 +315,7 @@ func wait(tid int) (status unix.WaitStatus, err error) {
 	}
 }
 
-// Threads implements Memory, while the process is stopped or its fork is read.
+// Threads implements Memory. It works while the process is stopped or its fork is read.
 func (p *Process) Threads() ([]Regs, error) {
 	if p.regs != nil {
 		return p.regs, nil

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// itself starts this program again. Once it reads a byte, it becomes another, or ends.
+// itself starts this program again. When that reads a byte, it executes another program, or ends.
 func itself(t *testing.T, becomes string) (*exec.Cmd, io.Writer) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestProcessBecomesAnother$")
@@ -40,7 +40,7 @@ func itself(t *testing.T, becomes string) (*exec.Cmd, io.Writer) {
 	return cmd, in
 }
 
-// eventually waits until a process is no longer what it was, and returns the error that says so.
+// eventually waits until a process has ended or changed, and returns the error of Same.
 func eventually(t *testing.T, p *Process) error {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Millisecond) {
@@ -52,8 +52,8 @@ func eventually(t *testing.T, p *Process) error {
 	return nil
 }
 
-// TestProcessJustStarted opens processes as early as can be: the kernel may still be
-// loading the program. What was read then must hold later.
+// TestProcessJustStarted opens processes as early as possible: the kernel may still be loading
+// the program. What was read then must remain true.
 func TestProcessJustStarted(t *testing.T) {
 	for range 50 {
 		cmd, _ := itself(t, "nothing")
@@ -70,7 +70,7 @@ func TestProcessJustStarted(t *testing.T) {
 	}
 }
 
-// TestUnreapedHasEnded: a process that its parent has not waited for has no memory left.
+// TestUnreapedHasEnded: a process that is not yet reaped has no memory left.
 func TestUnreapedHasEnded(t *testing.T) {
 	cmd, _ := itself(t, "nothing")
 	p, err := OpenProcess(cmd.Process.Pid)
@@ -84,8 +84,8 @@ func TestUnreapedHasEnded(t *testing.T) {
 	}
 }
 
-// TestProcessBecomesAnother opens a process that then ends, runs another program, or
-// its own again: that must be said, and nothing be stopped.
+// TestProcessBecomesAnother opens a process that then ends, executes another program, or executes
+// its own again. Errors must say so, and nothing is stopped.
 func TestProcessBecomesAnother(t *testing.T) {
 	switch becomes := os.Getenv("ISOBAR_BECOMES"); becomes {
 	case "":
@@ -141,7 +141,7 @@ func TestProcessBecomesAnother(t *testing.T) {
 	}
 }
 
-// TestProcessOfAnotherUser looks at a process of root's as somebody else.
+// TestProcessOfAnotherUser looks at a process of root as another user.
 func TestProcessOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
@@ -154,7 +154,7 @@ func TestProcessOfAnotherUser(t *testing.T) {
 	defer p.Close()
 	errs := make(chan [3]error)
 	go func() {
-		runtime.LockOSThread() // and never unlocks: the thread ends, with its user
+		runtime.LockOSThread() // and never unlock: the thread ends, and with it the user
 		const nobody = 65534
 		if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); e != 0 {
 			errs <- [3]error{e, e, e}
@@ -171,7 +171,7 @@ func TestProcessOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestProcessThatIsTraced has a debugger already.
+// TestProcessThatIsTraced has a process with a debugger attached.
 func TestProcessThatIsTraced(t *testing.T) {
 	runtime.LockOSThread() // traces
 	defer runtime.UnlockOSThread()
@@ -193,8 +193,8 @@ func TestProcessThatIsTraced(t *testing.T) {
 	}
 }
 
-// TestKilledWhileStopped: a process that is killed while it stands still has ended, for the program that started it,
-// too. Here that is the one that stops it.
+// TestKilledWhileStopped: a process killed while it is stopped also ends for its parent, which
+// here is the process that stopped it.
 func TestKilledWhileStopped(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestProcessBecomesAnother$")
 	cmd.Env = append(os.Environ(), "ISOBAR_BECOMES=nothing")
@@ -204,13 +204,13 @@ func TestKilledWhileStopped(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Process.Kill() // and no Wait: it is what may not end
+	defer cmd.Process.Kill() // no Wait: that is what might hang
 	p, err := OpenProcess(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	for threads := 0; threads < 2; { // a Go program starts some as it begins
+	for threads := 0; threads < 2; { // a Go program starts some at its start
 		if _, err = p.Stopped(func() error { threads = len(p.threads); return nil }); err != nil {
 			t.Fatal(err)
 		}

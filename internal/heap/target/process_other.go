@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// A Process is a running program; only those of Linux can be read.
+// A Process is a running program; only processes on Linux can be read.
 type Process struct {
 	PID     int
 	Program *Program
 	Maps    []Mapping
 }
 
-// OpenProcess fails: this system's processes cannot be read.
+// OpenProcess fails: processes of this system cannot be read.
 func OpenProcess(pid int) (*Process, error) {
 	return nil, fmt.Errorf("target: process %d: %w: only Linux's can be read; a core file or a snapshot can", pid,
 		errors.ErrUnsupported)
 }
 
-// Close, Read, Same, Stopped, Forked, Clock and Threads are never reached: there is no Process.
+// The methods below are never called: there is no Process.
 func (p *Process) Close() error                                { return errors.ErrUnsupported }
 func (p *Process) Read([]Range) error                          { return errors.ErrUnsupported }
 func (p *Process) Same() error                                 { return errors.ErrUnsupported }

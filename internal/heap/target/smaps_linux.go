@@ -7,17 +7,17 @@ import (
 	"os"
 )
 
-// A Resident is what one mapping has in memory, in bytes.
+// A Resident is the memory of one mapping, in bytes.
 type Resident struct {
 	Mapping
 	RSS       uint64
 	Anonymous uint64 // of RSS
-	Clean     uint64 // of RSS, as on disk
+	Clean     uint64 // of RSS, unchanged from disk
 	Huge      uint64 // of RSS, in transparent huge pages
 	Swap      uint64 // not in RSS
 }
 
-// Resident reads /proc/PID/smaps.
+// Resident reads the mappings from /proc/PID/smaps.
 func (p *Process) Resident() ([]Resident, error) {
 	f, err := os.Open(p.path("smaps"))
 	if err != nil {
@@ -53,12 +53,12 @@ func (p *Process) Resident() ([]Resident, error) {
 	return all, s.Err()
 }
 
-// PageBytes is the size of what Pages visits.
+// PageBytes is the size of the pages that Pages visits.
 const PageBytes = 4096
 
-// Pages calls visit for every page in memory from start to end, by pagemap, and tells
-// whether the page is the process's alone. The page of zeros, which memory that was read
-// and never written has, is not.
+// Pages calls visit for every page in memory from start to end, by pagemap. alone is
+// whether the page belongs to this process alone. The zero page, which backs memory
+// that was read but never written, does not.
 func (p *Process) Pages(start, end uint64, visit func(addr uint64, alone bool)) error {
 	f, err := os.Open(p.path("pagemap"))
 	if err != nil {

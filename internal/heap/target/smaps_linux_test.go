@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPagesTellsZerosApart writes some pages of a mapping and only reads others.
+// TestPagesTellsZerosApart writes some pages of a mapping, and only reads others.
 func TestPagesTellsZerosApart(t *testing.T) {
 	const written, read, all = 100, 60, 200
 	b, err := unix.Mmap(-1, 0, all*PageBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)

@@ -1,6 +1,6 @@
-// Package target reads the memory of another Go program: of a running process
-// on Linux, or of an ELF core file. It knows the program's executable, where it
-// is loaded and how it was built, and nothing of the Go heap.
+// Package target reads the memory of another Go program: a running process on Linux,
+// or an ELF core file. It knows the program's executable, where it is loaded and how
+// it was built, but nothing of the Go heap.
 package target
 
 import (
@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// A Range is memory of the target: Len(Data) bytes from Addr. Who reads owns Data.
+// A Range is memory of the target: len(Data) bytes from Addr. The reader owns Data.
 type Range struct {
 	Addr uint64
 	Data []byte
 }
 
-// Regs is the state of one thread that matters for roots.
+// Regs are the registers of one thread that matter for roots.
 type Regs struct {
 	Thread  int
 	PC, SP  uint64
@@ -30,7 +30,7 @@ type Regs struct {
 type Memory interface {
 	// Read fills every range. It fails if any byte cannot be read.
 	Read(ranges []Range) error
-	// Threads returns the registers of all threads, of a stopped process or a core.
+	// Threads returns the registers of all threads of a stopped process or a core.
 	Threads() ([]Regs, error)
 }
 
@@ -47,7 +47,7 @@ type Mapping struct {
 type Program struct {
 	Path  string
 	ELF   *elf.File
-	Bias  uint64 // what to add to the executable's addresses
+	Bias  uint64 // added to the executable's addresses
 	Arch  string // GOARCH
 	Go    string // "go1.26.8"
 	Build *debug.BuildInfo
@@ -55,7 +55,7 @@ type Program struct {
 	symbols map[string]uint64 // of package runtime; nil until Symbol reads them
 }
 
-// ErrNoFork is wrapped by the error for a process that must not or cannot fork.
+// ErrNoFork is the cause of errors for a process that must not or cannot fork.
 var ErrNoFork = errors.New("no fork")
 
 // OpenProgram reads an executable. Close it when done.
@@ -87,7 +87,7 @@ func OpenProgram(path, name string) (*Program, error) {
 // Close closes the executable.
 func (p *Program) Close() error { return p.ELF.Close() }
 
-// Setting returns a build setting, "GOEXPERIMENT"; "" if there is none.
+// Setting returns a build setting, such as "GOEXPERIMENT"; "" if it is not set.
 func (p *Program) Setting(key string) string {
 	for _, s := range p.Build.Settings {
 		if s.Key == key {
@@ -97,8 +97,8 @@ func (p *Program) Setting(key string) string {
 	return ""
 }
 
-// setBias finds where the executable is loaded: the mapping of the page that has
-// its first loaded byte.
+// setBias finds the load address of the executable: the mapping of the page with its
+// first loaded byte.
 func (p *Program) setBias(maps []Mapping) error {
 	for _, prog := range p.ELF.Progs {
 		if prog.Type != elf.PT_LOAD {
@@ -119,7 +119,7 @@ func (p *Program) setBias(maps []Mapping) error {
 }
 
 // Symbol returns the address in the target of a variable of package runtime; 0 if the
-// executable does not name it.
+// executable has no symbol for it.
 func (p *Program) Symbol(name string) uint64 {
 	if p.symbols == nil {
 		p.symbols = make(map[string]uint64)
@@ -136,8 +136,8 @@ func (p *Program) Symbol(name string) uint64 {
 	return 0
 }
 
-// readStatic fills what a core does not have from the executable's own
-// read-only segments.
+// readStatic reads memory missing from a core from the executable's segments. It
+// returns false if they do not contain it.
 func (p *Program) readStatic(r Range) bool {
 	for _, prog := range p.ELF.Progs {
 		addr := r.Addr - p.Bias

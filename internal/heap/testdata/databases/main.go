@@ -1,12 +1,12 @@
-// Databases plants what two databases keep in memory: SQLite its cache, in C's heap,
-// bbolt the file that it maps. As testdata/ledger, it does something about it if there
-// is a second argument, says how much it planted, and waits until its standard input ends.
+// Databases plants the memory of two databases: SQLite's cache in C's heap, and the file
+// that bbolt maps. Like testdata/ledger, it applies a remedy if there is a second argument,
+// prints how much it planted, and waits until its standard input ends.
 package main
 
 /*
 #include <malloc.h>
 
-// arenas is what malloc has from the kernel, in arenas.
+// arenas returns how many bytes malloc's arenas have from the kernel.
 static unsigned long arenas(void) { return mallinfo2().arena; }
 */
 import "C"
@@ -61,7 +61,7 @@ var plants = map[string]func(remedied bool) (held uint64){
 	},
 	"bbolt": func(remedied bool) uint64 {
 		db := opened(bbolt.Open("planted.bolt", 0o600, nil))
-		db.AllocSize = 0 // no room beyond what is put
+		db.AllocSize = 0 // no room beyond what is written
 		must(nil, db.Update(func(tx *bbolt.Tx) error {
 			b, err := tx.CreateBucket([]byte("b"))
 			for i := range planted >> 20 {

@@ -1,6 +1,6 @@
-// Ledger plants 32 MB of one class of resident memory, and with a second argument
-// does about it what the ledger advises. It says how much it planted, and waits until
-// its standard input ends.
+// Ledger plants 32 MB of one class of resident memory. With a second argument it also
+// applies the ledger's remedy. It prints how much it planted, and waits until its
+// standard input ends.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const planted = 32 << 20
 
-// What keeps the memory.
+// These variables hold the memory.
 var (
 	values  [][64]byte
 	sparse  []*[128]byte
@@ -35,7 +35,7 @@ var (
 
 var sink []byte
 
-// held is how many bytes are of the class, without the remedy.
+// held is how many bytes of the class there are without the remedy.
 var held uint64 = planted
 
 var plants = map[string]func(remedied bool){
@@ -56,7 +56,7 @@ var plants = map[string]func(remedied bool){
 		}
 	},
 	"peak": func(remedied bool) {
-		debug.SetGCPercent(100_000) // for the next peak, the runtime keeps the room
+		debug.SetGCPercent(100_000) // the runtime keeps the room for the next peak
 		sink = make([]byte, planted)
 		touch(sink)
 		sink = nil
@@ -65,7 +65,7 @@ var plants = map[string]func(remedied bool){
 			debug.FreeOSMemory()
 		}
 	},
-	"fragmented": func(remedied bool) { // of the slots of a span one in 64 stays
+	"fragmented": func(remedied bool) { // one in 64 slots of a span stays
 		sparse = make([]*[128]byte, planted/128)
 		for i := range sparse {
 			sparse[i] = new([128]byte)
@@ -113,7 +113,7 @@ var plants = map[string]func(remedied bool){
 		debug.FreeOSMemory()
 	},
 	"pool": func(remedied bool) {
-		debug.FreeOSMemory() // what the pool has may go with the next
+		debug.FreeOSMemory() // the next collection may empty the pool
 		debug.SetGCPercent(-1)
 		var burst []*[]byte
 		for range planted >> 18 {
@@ -130,7 +130,7 @@ var plants = map[string]func(remedied bool){
 			debug.FreeOSMemory()
 		}
 	},
-	"duplicates": func(remedied bool) { // four texts, of each 256 copies
+	"duplicates": func(remedied bool) { // 256 copies each of four texts
 		once := make(map[string]string)
 		for i := range 1024 {
 			text := strings.Repeat(fmt.Sprint(i%4), planted/1024)
@@ -201,7 +201,7 @@ func deep(started *sync.WaitGroup) {
 	sink = append(sink, frame[len(sink)%len(frame)])
 }
 
-// hugeBytes is what the program has in huge pages.
+// hugeBytes returns how many bytes the program has in huge pages.
 func hugeBytes() (sum uint64) {
 	text, err := os.ReadFile("/proc/self/smaps")
 	must(err)
@@ -214,7 +214,7 @@ func hugeBytes() (sum uint64) {
 	return sum
 }
 
-// live is what the runtime says is live.
+// live returns the live bytes according to the runtime.
 func live() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -228,7 +228,7 @@ func must(err error) {
 	}
 }
 
-// written returns a file of the working directory that is on disk.
+// written returns a new file in the working directory that is on disk.
 func written() *os.File {
 	f, err := os.Create(filepath.Join(".", "planted"))
 	must(err)
@@ -240,7 +240,7 @@ func written() *os.File {
 	return f
 }
 
-// anonymous returns a mapping that begins where a huge page may.
+// anonymous returns a mapping aligned to huge pages.
 func anonymous() []byte {
 	const huge = 2 << 20
 	b, err := syscall.Mmap(-1, 0, planted+huge, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)

@@ -1,4 +1,4 @@
-// Mixed has a little of everything that a heap can have, says that it is ready, and
+// Mixed has a little of everything that a heap can contain, prints that it is ready, and
 // waits until its standard input ends.
 package main
 

@@ -1,5 +1,5 @@
-// Objects keeps so many records of six objects alive, says what is live, and
-// waits until its standard input ends.
+// Objects keeps the given number of records of six objects alive, prints the live
+// bytes, and waits until its standard input ends.
 package main
 
 import (

@@ -66,7 +66,7 @@ const each = 256 << 10
 
 func blob() []byte { return make([]byte, each) }
 
-// settled returns once all other goroutines have come to where they wait, however busy the machine is.
+// settled returns when all other goroutines wait, however busy the machine is.
 func settled() {
 	for text := make([]byte, 1<<20); ; time.Sleep(time.Millisecond) {
 		if n := runtime.Stack(text, true); !strings.Contains(string(text[:n]), "[runnable") {
@@ -154,7 +154,7 @@ var leaks = map[string]func(){
 	},
 }
 
-// What holds more than it uses: of 32 MB, or of 2^20 entries, next to nothing.
+// Holders that use almost nothing of 32 MB, or of 2^20 entries.
 var (
 	spare    []byte
 	excerpts []string
@@ -172,7 +172,7 @@ func init() {
 			excerpts = append(excerpts, text[100:200])
 		}
 	}
-	leaks["duplicates"] = func() { // four texts, of each 256 copies
+	leaks["duplicates"] = func() { // 256 copies each of four texts
 		for i := range 1024 {
 			excerpts = append(excerpts, strings.Repeat(fmt.Sprint(i%4), planted/1024))
 		}
@@ -194,7 +194,7 @@ func init() {
 	}
 }
 
-// What goroutines wait for: some can be woken, some cannot.
+// Channels that goroutines wait for: some can be woken, some cannot.
 var wake = make(chan struct{})
 
 //go:noinline
@@ -234,7 +234,7 @@ func init() {
 			go stuck(blob(), wake)
 		}
 		for range 2 {
-			go stuck(blob(), relay) // by one that can be woken
+			go stuck(blob(), relay) // woken by a goroutine that can run
 		}
 		go hands(relay, wake)
 		go locked(held)
@@ -244,7 +244,7 @@ func init() {
 	}
 }
 
-// Roots that are no leaks.
+// Roots that are not leaks.
 var (
 	cleaned *record
 	handles []weak.Pointer[[each]byte]
@@ -283,8 +283,8 @@ func init() {
 	}
 }
 
-// leave makes garbage that no collection has seen: 30 objects that nothing leads
-// to, and 30 that only weak pointers do.
+// leave makes garbage that no collection has seen: 30 unreachable objects, and 30
+// reachable only through weak pointers.
 //
 //go:noinline
 func leave() {

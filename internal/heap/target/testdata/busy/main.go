@@ -1,5 +1,5 @@
-// Busy does all that a server does, and checks each result. It answers every line of
-// its standard input with the square of its number, and every SIGUSR1 with a line.
+// Busy does what a server does, and checks each result. It answers every line of standard input
+// with the square of its number, and every SIGUSR1 with a line.
 package main
 
 import (
@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Counter is what the reader looks at.
+// counter is what the reader reads.
 var counter atomic.Uint64
 
-// native is what a program with C does besides.
+// native is extra work of the build with C.
 var native = func() {}
 
 func check(ok bool, what string) {
