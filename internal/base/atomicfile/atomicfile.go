@@ -1,5 +1,5 @@
-// Package atomicfile writes files atomically: whoever opens the name finds
-// either all of the old content or all of the new.
+// Package atomicfile writes files atomically: whoever opens the name finds either all of
+// the old content or all of the new.
 package atomicfile
 
 import (
@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 )
 
-// Prefix begins the names of files that are being written. An old one was
-// abandoned by a process that was killed.
+// Prefix begins the names of files that are being written. An old one was left by a process
+// that was killed.
 const Prefix = ".isobar-"
 
-// Write replaces the file name with the output of write. Where name is a link it replaces
-// what that leads to. A device or a pipe cannot be replaced: that is written to. What
-// goes to /dev/stdout or /dev/stderr follows what this process has written there.
+// Write replaces the file name with the output of write. If name is a link, it replaces the
+// link's target. A device or a pipe cannot be replaced, so Write writes to it. Output to
+// /dev/stdout or /dev/stderr follows what this process has written there.
 func Write(name string, perm os.FileMode, write func(io.Writer) error) error {
 	if f := standard(name); f != nil {
 		return write(f)
@@ -40,8 +40,8 @@ func Write(name string, perm os.FileMode, write func(io.Writer) error) error {
 	return nil
 }
 
-// standard is the stream of this process that name leads to, nil for none. Opened by name,
-// a stream that goes to a file would begin at its begin again.
+// standard returns the stream of this process that name denotes, nil for none. Opening it
+// by name would restart a redirected stream at the beginning of its file.
 func standard(name string) *os.File {
 	switch filepath.Clean(name) {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
@@ -58,8 +58,8 @@ func special(name string) bool {
 	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
-// Check returns the error that Write would end with now: name is a directory, or its
-// folder is missing or may not be written.
+// Check returns the error that Write would return now: name is a directory, or its folder
+// is missing or not writable.
 func Check(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return &os.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
@@ -82,9 +82,8 @@ func Bytes(name string, perm os.FileMode, data []byte) error {
 	})
 }
 
-// Stage writes a file beside name, on disk when it returns, and returns its
-// name. The caller only has to rename it to name. After an error no file is
-// left.
+// Stage writes a file beside name, syncs it to disk and returns its path. The caller only
+// has to rename it to name. After an error no file is left.
 func Stage(name string, perm os.FileMode, write func(io.Writer) error) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), Prefix+"*")
 	if failed, ok := errors.AsType[*os.PathError](err); ok {

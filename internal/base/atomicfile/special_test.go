@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestWriteToPipe writes to what cannot be replaced.
+// TestWriteToPipe writes to targets that cannot be replaced.
 func TestWriteToPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
@@ -41,8 +41,8 @@ func TestWriteToPipe(t *testing.T) {
 	}
 }
 
-// TestWriteToStream: what goes to a standard stream that leads to a file comes between
-// what was written before and what is written then.
+// TestWriteToStream: output to a standard stream that is redirected to a file goes between
+// earlier and later writes.
 func TestWriteToStream(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	f, err := os.Create(name)

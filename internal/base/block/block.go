@@ -1,7 +1,6 @@
-// Package block takes memory in chunks, on or off the Go heap, within a limit.
-// Packages arena, slab and http11 cut their allocations from such chunks. How
-// they cut, and which chunks they keep, is up to them; docs/adr/0008 has the
-// reasons.
+// Package block takes memory in chunks, on or off the Go heap, within a limit. Packages
+// arena, slab and http11 cut their allocations from such chunks; each decides how to cut
+// and which chunks to keep. docs/adr/0008 has the reasons.
 package block
 
 import (
@@ -14,7 +13,7 @@ import (
 // ErrLimit reports that a chunk does not fit within LimitBytes.
 var ErrLimit = errors.New("memory limit reached")
 
-// A Config says where chunks come from.
+// A Config configures a Source.
 type Config struct {
 	// LimitBytes bounds the total size of the chunks; 0 means no bound.
 	LimitBytes int64

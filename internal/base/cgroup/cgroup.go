@@ -1,10 +1,9 @@
-// Package cgroup reads the limits that control groups, version 1 or 2, set for
-// a process, and what memory is charged to its group. Missing or unreadable
-// files count as no limit, as on systems without control groups. [New] makes a
-// group for another program.
+// Package cgroup reads the limits that control groups, version 1 or 2, set for a process,
+// and the memory charged to its group. Missing or unreadable files count as no limit, as on
+// systems without control groups. [New] makes a group for another program.
 //
-// Nothing else touches these files, so the machine's fingerprint and the
-// memory budget of the GC controller use the same figures.
+// No other package reads these files, so the machine's fingerprint and the memory budget of
+// the GC controller use the same figures.
 package cgroup
 
 import (
@@ -14,8 +13,8 @@ import (
 	"strings"
 )
 
-// Limits are what the control groups allow this process. The limits of all
-// ancestors apply, so each value is the lowest on the way to the root.
+// Limits are the limits of this process's control groups. The limits of all ancestors
+// apply, so each value is the lowest on the path to the root.
 type Limits struct {
 	Version         string  // "v1", "v2", "hybrid" (v1 controllers beside a v2 tree) or ""
 	CPUs            float64 // quota; 0 means none

@@ -6,22 +6,22 @@ import (
 	"strconv"
 )
 
-// Charged is the memory that is charged to a control group and those below, in bytes.
+// Charged is the memory in bytes that is charged to a control group and its descendants.
 type Charged struct {
 	Anonymous uint64
-	Cache     uint64 // pages of files, those in memory only (tmpfs) included
-	Mapped    uint64 // of Cache, by a process
-	Shared    uint64 // of Cache, in memory only
-	Unwritten uint64 // of Cache, not on disk yet
-	Stacks    uint64 // of threads, in the kernel
-	Tables    uint64 // of pages
+	Cache     uint64 // page cache, including tmpfs
+	Mapped    uint64 // part of Cache: mapped by processes
+	Shared    uint64 // part of Cache: tmpfs and shared memory
+	Unwritten uint64 // part of Cache: dirty or in writeback
+	Stacks    uint64 // kernel stacks of threads
+	Tables    uint64 // page tables
 	Slab      uint64 // the kernel's objects: inodes, dentries, sockets
-	Sockets   uint64 // buffers
-	Kernel    uint64 // further memory of the kernel; all of it with version 1, which counts only that
+	Sockets   uint64 // socket buffers
+	Kernel    uint64 // other memory of the kernel; with version 1 all of it, as that counts only the total
 }
 
-// ReadCharged reads what is charged to the control group of a process. What the
-// kernel does not say is 0.
+// ReadCharged reads the memory charged to the control group of a process. Figures that the
+// kernel does not report are 0.
 func ReadCharged(fsys fs.FS, pid int) Charged {
 	paths, mounts := pathsOf(fsys, strconv.Itoa(pid)), mountsOf(fsys)
 	for dir := range mounts["memory"].upward(paths["memory"]) {
@@ -48,7 +48,7 @@ func ReadCharged(fsys fs.FS, pid int) Charged {
 	return Charged{}
 }
 
-// number reads a file of one number, 0 if there is none.
+// number reads a file with a single number, 0 if that fails.
 func number(fsys fs.FS, name string) uint64 {
 	n, err := strconv.ParseUint(readLine(fsys, name), 10, 64)
 	if err != nil {

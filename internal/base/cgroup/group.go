@@ -13,51 +13,49 @@ import (
 	"time"
 )
 
-// Bounds are what a Group allows; a zero field bounds nothing.
+// Bounds are the limits of a Group; a zero field sets no limit.
 type Bounds struct {
 	CPUs        float64 // quota per 100 ms
-	MemoryBytes int64   // with page cache; swap is not allowed on top
+	MemoryBytes int64   // includes the page cache; no swap in addition
 }
 
-// A Group is a control group for one program, as a container has one. The limits
-// of the groups above it apply as well. One goroutine owns it; it must not be
-// copied.
+// A Group is a control group for one program, like that of a container. The limits of its
+// ancestors apply as well. One goroutine owns it; it must not be copied.
 type Group struct {
 	root        string
 	cpu, memory branch
 }
 
-// A branch is the directory of a group in the tree of one controller; "" if the
-// group does not bound it.
+// A branch is the group's directory in the tree of one controller; "" if the group does not
+// limit that controller.
 type branch struct {
 	dir string
 	v2  bool // version 2, where both controllers share a tree
 }
 
-// Usage is what a group has counted.
+// Usage is what a group's counters say.
 type Usage struct {
-	Periods, Throttled uint64        // of 100 ms: in which something ran, and in which the quota was used up
+	Periods, Throttled uint64        // of 100 ms: those in which something ran, and those whose quota was used up
 	ThrottledTime      time.Duration // summed over CPUs
 	OOMKills           uint64        // processes that the kernel killed for the memory limit
 	PeakBytes          int64         // most memory charged, with page cache; 0 if memory is not bounded
 }
 
-// period is what a CPU quota counts by.
+// period is the period of CPU quotas.
 const period = 100 * time.Millisecond
 
-// ErrNotAllowed is the cause where this process may not make control groups.
+// ErrNotAllowed is wrapped by errors of New if this process may not create control groups.
 var ErrNotAllowed = errors.New("control groups cannot be made here")
 
-// remedy says how to be allowed to.
+// remedy says how to get permission.
 const remedy = "run as root, or in a scope that systemd delegates (systemd-run --user --scope -p Delegate=yes " +
 	"COMMAND); a container needs a writable /sys/fs/cgroup"
 
 var made atomic.Uint64 // numbers the groups of this process
 
-// New makes an empty group with the bounds below this process's own, or, where
-// version 2 forbids that, beside it. root is "/" or a stand-in. It removes the
-// groups that processes of the past left behind. Errors wrap ErrNotAllowed and
-// say what to do.
+// New makes an empty group with the bounds below this process's own or, if version 2
+// forbids that, beside it. root is "/" or a stand-in. New removes groups left behind by
+// dead processes. Errors wrap ErrNotAllowed and say what to do.
 func New(root string, b Bounds) (*Group, error) {
 	fsys := os.DirFS(root)
 	mounts, paths := mountsOf(fsys), pathsOf(fsys, "self")
@@ -109,8 +107,8 @@ func (g *Group) makeV1(m mount, own, name string) (string, error) {
 	return "", fmt.Errorf("%s: no group of this process", m.dir)
 }
 
-// makeV2 makes a group in the nearest group that hands down both controllers. A
-// group with processes of its own can do so only as the root of the tree.
+// makeV2 makes a group in the nearest group that delegates both controllers. A group that
+// contains processes can delegate only if it is the root of the tree.
 func (g *Group) makeV2(m mount, own, name string) (string, error) {
 	err := errors.New("no group above this process hands down the controllers cpu and memory")
 	for above := range m.upward(own) {
@@ -136,7 +134,7 @@ func handsDown(controllers string) bool {
 	return strings.Contains(list, " cpu ") && strings.Contains(list, " memory ")
 }
 
-// sweep removes the groups of processes that are gone.
+// sweep removes the groups of dead processes.
 func (g *Group) sweep(above string) {
 	entries, _ := os.ReadDir(filepath.Join(g.root, above))
 	for _, e := range entries {
@@ -155,7 +153,7 @@ func (g *Group) sweep(above string) {
 func (g *Group) set(b Bounds) error {
 	var errs []error
 	if dir := g.cpu.dir; dir != "" {
-		quota := max(int64(b.CPUs*float64(period.Microseconds())), 1000) // the least that the kernel accepts
+		quota := max(int64(b.CPUs*float64(period.Microseconds())), 1000) // the minimum that the kernel accepts
 		if g.cpu.v2 {
 			errs = append(errs, g.write(dir, "cpu.max", fmt.Sprintf("%d %d", quota, period.Microseconds())))
 		} else {
@@ -167,7 +165,7 @@ func (g *Group) set(b Bounds) error {
 		limit := strconv.FormatInt(b.MemoryBytes, 10)
 		if g.memory.v2 {
 			errs = append(errs, g.write(dir, "memory.max", limit))
-			g.write(dir, "memory.swap.max", "0") // a kernel without swap accounting lacks it
+			g.write(dir, "memory.swap.max", "0") // missing in a kernel without swap accounting
 		} else {
 			errs = append(errs, g.write(dir, "memory.limit_in_bytes", limit))
 			g.write(dir, "memory.memsw.limit_in_bytes", limit)
@@ -180,7 +178,7 @@ func (g *Group) write(dir, name, value string) error {
 	return os.WriteFile(filepath.Join(g.root, dir, name), []byte(value), 0o644)
 }
 
-// dirs are the directories of the group: one, or one for each controller.
+// dirs returns the directories of the group: one, or one per controller.
 func (g *Group) dirs() []string {
 	var out []string
 	for _, b := range []branch{g.cpu, g.memory} {
@@ -191,7 +189,7 @@ func (g *Group) dirs() []string {
 	return out
 }
 
-// Procs are the files that a process writes its number to in order to join.
+// Procs returns the files to which a process writes its ID in order to join.
 func (g *Group) Procs() []string {
 	var out []string
 	for _, dir := range g.dirs() {
@@ -200,8 +198,7 @@ func (g *Group) Procs() []string {
 	return out
 }
 
-// Usage reads what the group has counted so far. What the kernel does not
-// report is 0.
+// Usage reads the group's counters. Those that the kernel does not report are 0.
 func (g *Group) Usage() Usage {
 	fsys := os.DirFS(g.root)
 	var u Usage
@@ -221,7 +218,7 @@ func (g *Group) Usage() Usage {
 	return u
 }
 
-// numbers reads a file of names and numbers.
+// numbers reads a file with a name and a number per line.
 func numbers(fsys fs.FS, name string) map[string]uint64 {
 	out := map[string]uint64{}
 	data, _ := fs.ReadFile(fsys, name)
@@ -233,8 +230,7 @@ func numbers(fsys fs.FS, name string) map[string]uint64 {
 	return out
 }
 
-// Remove kills what is left in the group and removes it. It waits up to two
-// seconds for the processes to end.
+// Remove kills the processes in the group and removes it. It waits up to two seconds for them to end.
 func (g *Group) Remove() error {
 	var errs []error
 	for _, dir := range g.dirs() {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// standIn writes files below a directory that stands for the root.
+// standIn writes files below a temporary directory used as root.
 func standIn(t *testing.T, files ...string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -94,7 +94,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestGroupBounds has the kernel hold a group to its bounds.
+// TestGroupBounds checks that the kernel enforces a group's bounds.
 func TestGroupBounds(t *testing.T) {
 	g, err := New("/", Bounds{CPUs: 0.1, MemoryBytes: 24 << 20})
 	if errors.Is(err, ErrNotAllowed) {
@@ -126,7 +126,7 @@ func TestGroupBounds(t *testing.T) {
 	}
 }
 
-// TestRemoveEndsWhatIsLeft removes a group with a process that would stay.
+// TestRemoveEndsWhatIsLeft removes a group with a process that does not end by itself.
 func TestRemoveEndsWhatIsLeft(t *testing.T) {
 	g, err := New("/", Bounds{MemoryBytes: 64 << 20})
 	if errors.Is(err, ErrNotAllowed) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Rounds is how many collections a value should survive.
+// Rounds is the number of collections that a value should survive.
 const Rounds = 100
 
 // A Value holds pointers of every kind to memory that nothing else refers to.
@@ -44,9 +44,9 @@ func (v *Value) Check(t *testing.T, n int) {
 	}
 }
 
-// Survive calls body in a child process in which the garbage collector checks
-// its own marking (GODEBUG=gccheckmark=1). collect reuses the memory of
-// everything the collector considers garbage.
+// Survive calls body in a child process whose garbage collector checks its own marking
+// (GODEBUG=gccheckmark=1). collect runs a collection and then allocates, to reuse the
+// memory of everything considered garbage.
 func Survive(t *testing.T, body func(collect func())) {
 	t.Helper()
 	const child = "ISOBAR_GCTEST_CHILD"

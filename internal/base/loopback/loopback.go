@@ -1,4 +1,4 @@
-// Package loopback tells by its text whether an address is this machine's own.
+// Package loopback tells from the text of an address whether it is this machine's own.
 package loopback
 
 import (

@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 // pages are used.
 func adviseHuge(b []byte) { _ = unix.Madvise(b, unix.MADV_HUGEPAGE) }
 
-// decommitPages gives the pages of b back; later reads find zeros. The kernel
+// decommitPages returns the pages of b to the system; later reads find zeros. The kernel
 // refuses locked pages (mlockall), which stay.
 func decommitPages(b []byte) error {
 	err := unix.Madvise(b, unix.MADV_DONTNEED)

@@ -7,23 +7,21 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// ranges are addresses without memory, by size.
+// ranges holds address ranges without memory, by size.
 type ranges struct {
 	mu     sync.Mutex
 	bySize map[int][][]byte // guarded by mu
 	bytes  int64            // total; guarded by mu
 }
 
-// Decommit gives back the memory of b, which must be the whole result of Map or
-// Recommit, and keeps its addresses for Recommit. Unlike after Unmap, a stale
-// reader does not fault: it finds zeros, old bytes, or those of the next owner,
-// and must discard them.
+// Decommit returns the memory of b, which must be the whole result of Map or Recommit, to
+// the system and keeps its addresses for Recommit. Unlike after Unmap, a stale reader does
+// not fault: it finds zeros, old bytes, or those of the next owner, and must discard them.
 //
-// Linux takes the pages at once; macOS, FreeBSD and Windows take them when they
-// need memory. What remains is address space and its page tables, 1/512 of it:
-// for each size, as much as the account's peak mapping of that size. Under
-// isobar_debug Decommit is Unmap, so that a stale pointer is found. In race
-// builds the garbage collector frees the memory when nobody refers to it.
+// Linux takes the pages at once; macOS, FreeBSD and Windows take them when they need memory. What
+// remains is address space and its page tables, 1/512 of its size: for each size, as much as the
+// account's peak mapping of that size. Under isobar_debug Decommit is Unmap, so that a stale pointer
+// is found. In race builds the garbage collector frees the memory once nothing refers to it.
 func (a *Account) Decommit(b []byte) {
 	if invariant.Race || guarded {
 		a.Unmap(b)

@@ -47,7 +47,7 @@ func TestDecommittedMemoryIsReadable(t *testing.T) {
 	a.Decommit(again)
 }
 
-// A reader continues while the memory is given back and reused.
+// A reader continues while the memory is decommitted and reused.
 func TestStaleReadersDoNotFault(t *testing.T) {
 	if !keeps {
 		t.Skip("in checking builds stale pointers fault, or the collector frees the memory")
@@ -132,7 +132,7 @@ func TestKeptAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkGiveBack maps 64 KiB, touches it and gives it back.
+// BenchmarkGiveBack maps 64 KiB, touches it and returns it.
 func BenchmarkGiveBack(b *testing.B) {
 	a := For("bench")
 	size := RoundUp(64<<10, false)

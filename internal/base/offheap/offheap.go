@@ -1,9 +1,8 @@
-// Package offheap hands out memory that the garbage collector does not see,
-// counted by purpose.
+// Package offheap allocates memory that the garbage collector does not see, counted by purpose.
 //
-// Memory comes from the operating system in whole zeroed pages. It goes back when
-// it is unmapped, or decommitted, which keeps the addresses readable. Nothing in
-// it is scanned: it must not hold the only pointer to anything in the Go heap.
+// Memory comes from the operating system in whole zeroed pages. It is returned by
+// unmapping, or by decommitting, which keeps the addresses readable. The collector does not
+// scan it: it must not hold the only pointer to anything in the Go heap.
 //
 // Two kinds of builds differ. Under isobar_debug an unmapped range stays reserved
 // and inaccessible for a while, so that a stale pointer into it faults rather
@@ -26,7 +25,7 @@ import (
 // are aligned to it.
 const HugePageBytes = 2 << 20
 
-// guarded reports whether unmapped ranges are made inaccessible and held back.
+// guarded reports whether unmapped ranges are made inaccessible and quarantined.
 const guarded = invariant.Enabled && !invariant.Race
 
 // quarantineBytes bounds the address space (not the memory) reserved for
@@ -63,8 +62,8 @@ func For(purpose string) *Account {
 	return a
 }
 
-// Usage returns the bytes currently mapped, by purpose. It omits purposes
-// without any, and addresses that Decommit keeps.
+// Usage returns the bytes currently mapped, by purpose. It omits purposes with none, and
+// addresses that Decommit keeps.
 func Usage() map[string]int64 {
 	accounts.Lock()
 	defer accounts.Unlock()
@@ -112,10 +111,9 @@ func (a *Account) Map(size int, huge bool) ([]byte, error) {
 	return b, nil
 }
 
-// Unmap gives back the whole of a mapping returned by Map. No pointer into it
-// may be used afterwards. It panics if b is not such a mapping and this can be
-// detected: always under isobar_debug and in race builds, otherwise if the
-// operating system refuses.
+// Unmap returns the whole of a mapping made by Map to the system. No pointer into it may be
+// used afterwards. It panics if b is not such a mapping and this can be detected: always
+// under isobar_debug and in race builds, otherwise if the operating system refuses.
 func (a *Account) Unmap(b []byte) {
 	if invariant.Enabled {
 		live.remove(b)

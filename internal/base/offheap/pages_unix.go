@@ -23,8 +23,7 @@ func mapPages(size int, huge bool) ([]byte, error) {
 	return unsafe.Slice((*byte)(p), size), nil
 }
 
-// mapHuge maps one huge page more than needed and gives back both ends, which
-// leaves an aligned range.
+// mapHuge maps one huge page more than needed and unmaps both ends, which leaves an aligned range.
 func mapHuge(size int) ([]byte, error) {
 	p, err := mapAnonymous(size + HugePageBytes)
 	if err != nil {
@@ -54,7 +53,7 @@ func unmapPages(b []byte) error {
 	return unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)))
 }
 
-// guardPages gives the memory of b back and makes any access to it fault.
+// guardPages returns the memory of b to the system and makes any access to b fault.
 func guardPages(b []byte) error {
 	if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
 		return err

@@ -24,7 +24,7 @@ func unmapPages(b []byte) error {
 	return windows.VirtualFree(uintptr(unsafe.Pointer(unsafe.SliceData(b))), 0, windows.MEM_RELEASE)
 }
 
-// guardPages gives the memory of b back and makes any access to it fault.
+// guardPages returns the memory of b to the system and makes any access to b fault.
 func guardPages(b []byte) error {
 	return windows.VirtualFree(uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), windows.MEM_DECOMMIT)
 }

@@ -10,7 +10,7 @@ func onHeap(size int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), size)
 }
 
-// aligned reports whether b begins and ends with a page.
+// aligned reports whether b begins and ends at page boundaries.
 func aligned(b []byte) bool {
 	return (uintptr(unsafe.Pointer(unsafe.SliceData(b)))|uintptr(len(b)))%uintptr(pageBytes) == 0
 }

@@ -1,7 +1,6 @@
-// Package overcommit is for tests of what happens to lock-free structures when
-// Go runs on more threads than there are CPUs. A thread that the system takes
-// off its CPU in the midst of an operation holds up whoever spins for it, for
-// whole time slices.
+// Package overcommit tests lock-free structures when Go runs on more threads than there are
+// CPUs. A thread that the system preempts in the middle of an operation delays whoever
+// spins for it, for whole time slices.
 package overcommit
 
 import (
@@ -17,24 +16,24 @@ import (
 
 const (
 	factor = 4 // times as many Ps as CPUs
-	// A turn is several time slices for each thread. Nothing counts before the
-	// system has taken some thread off its CPU.
+	// A turn is several time slices for each thread. Counting starts only after the system
+	// has preempted some thread.
 	before = 30 * time.Millisecond
 	turn   = 70 * time.Millisecond
 	turns  = 3
 )
 
-// collapse is a cost far above what yielding where a peer parks explains, and
-// far below that of waiting for the system to run one thread in particular.
+// collapse is a cost far above that of yielding where a peer parks, and far below that of
+// waiting until the system runs one particular thread.
 const collapse = 100
 
-// A Worker does operations until over becomes true, and counts them. One is
-// started for each P; number counts those from 0.
+// A Worker does operations until over becomes true, and counts them. One is started per P;
+// number numbers them from 0.
 type Worker func(number int, operations *atomic.Int64, over *atomic.Bool)
 
-// Check fails a test if an operation of ours costs far more than one of a peer
-// whose waiters park, such as a channel, with more Ps than CPUs. It skips the test
-// under -short, and in builds whose checks slow ours alone.
+// Check fails a test if an operation of ours costs far more than one of a peer whose
+// waiters park, such as a channel, with more Ps than CPUs. It skips the test under -short,
+// and in builds whose checks slow only ours.
 func Check(t testing.TB, what string, ours, parking Worker) {
 	t.Helper()
 	if testing.Short() || invariant.Enabled {
@@ -47,9 +46,8 @@ func Check(t testing.TB, what string, ours, parking Worker) {
 	}
 }
 
-// cost is how many times as long an operation of ours takes as one of a peer, with
-// four times as many Ps as CPUs. The two take turns, so that other load on the
-// machine hits both.
+// cost returns how many times as long an operation of ours takes as one of a peer, with four
+// times as many Ps as CPUs. The two take turns, so that other load on the machine affects both.
 func cost(ours, parking Worker) float64 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(factor * runtime.NumCPU()))
 	var rates [2]float64
@@ -60,8 +58,8 @@ func cost(ours, parking Worker) float64 {
 	return rates[1] / rates[0]
 }
 
-// run lets the workers run for a while, in which they get as much CPU time, however long that
-// takes beside other programs: until each had some, one alone spins for nobody.
+// run lets the workers run until they have used d of CPU time, however long that takes
+// beside other programs: before all have run, a single one has nobody to spin for.
 func run(d time.Duration) {
 	began := rusage.Self()
 	for used := 0.0; used >= 0 && used < d.Seconds(); used = rusage.Self().Since(began).CPU() {
@@ -69,7 +67,7 @@ func run(d time.Duration) {
 	}
 }
 
-// rate is how many operations the workers do per second.
+// rate returns the workers' operations per second.
 func rate(worker Worker) float64 {
 	counts := make([]struct {
 		operations atomic.Int64

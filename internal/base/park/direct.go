@@ -4,25 +4,23 @@ package park
 
 import "unsafe" // for go:linkname and the signature of gopark
 
-// The runtime pushes gopark and goready for packages outside it ("hall of shame"
-// in runtime/proc.go) and says that their signatures stay. A *g is a uintptr
-// here, as in the runtime's own poller: goroutines neither move nor are they
-// freed. The number of a reason may change: the build tags name the versions of
-// Go that were looked at, and TestReason looks again.
+// The runtime pushes gopark and goready for packages outside it ("hall of shame" in
+// runtime/proc.go) and promises to keep their signatures. A *g is a uintptr here, as in the
+// runtime's own poller: goroutines are neither moved nor freed. The number of a reason may
+// change: the build tags name the versions of Go that were checked, and TestReason checks again.
 
-// Direct says whether a sleeper parks without the channel, unless it selects.
+// Direct reports whether a sleeper parks without the channel, unless it selects.
 const Direct = true
 
-// reasonSleep is waitReasonSleep: synctest takes the goroutine for durably
-// blocked, and the profile of leaked goroutines looks for no channel.
+// reasonSleep is waitReasonSleep: synctest considers the goroutine durably blocked, and the
+// profile of leaked goroutines looks for no channel.
 const reasonSleep = 14
 
-// park parks the owner's goroutine, unless its sleep has ended before.
+// park parks the owner's goroutine, unless its sleep has already ended.
 func (s *Sleeper) park() { gopark(commit, unsafe.Pointer(s), reasonSleep, 0, 2) }
 
-// commit reports whether the goroutine g stays parked. The runtime calls it on a
-// stack of its own when g is already waiting, so that g may be made ready from the
-// moment it is published. It must not grow the stack.
+// commit reports whether the goroutine g stays parked. The runtime calls it on another stack when g is
+// already waiting, so that g may be made ready as soon as it is published. It must not grow the stack.
 //
 //go:nosplit
 func commit(g uintptr, sleeper unsafe.Pointer) bool {

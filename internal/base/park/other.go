@@ -2,7 +2,7 @@
 
 package park
 
-// Direct says whether a sleeper parks without the channel, unless it selects.
+// Direct reports whether a sleeper parks without the channel, unless it selects.
 const Direct = false
 
 func (s *Sleeper) park() { panic("park: a sleep without the channel") }

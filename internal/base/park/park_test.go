@@ -18,7 +18,7 @@ func made() *Sleeper {
 	return s
 }
 
-// A wake-up ends the sleep it finds announced, and no other.
+// A wake-up ends the announced sleep that it finds, and no other.
 func TestWake(t *testing.T) {
 	for _, selects := range []bool{false, true} {
 		s := made()
@@ -49,8 +49,7 @@ func TestWake(t *testing.T) {
 	}
 }
 
-// A goroutine that waits is named as one that sleeps: the number of the reason
-// is that of this version of Go.
+// A waiting goroutine is listed as sleeping: the number of the reason is that of this version of Go.
 func TestReason(t *testing.T) {
 	s, want := made(), " [sleep]:"
 	if !Direct {
@@ -79,7 +78,7 @@ func TestReason(t *testing.T) {
 	<-id
 }
 
-// In a bubble, time goes on while a goroutine waits here.
+// In a bubble, time advances while a goroutine waits here.
 func TestSynctest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, began := made(), time.Now()
@@ -117,8 +116,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// No wake-up is lost and none is left: an owner takes work that others count in,
-// by any way to end a sleep, while the heap is collected and stacks move.
+// No wake-up is lost and none is left over: an owner takes the work that others add, with
+// every way to end a sleep, while the heap is collected and stacks move.
 func TestStress(t *testing.T) {
 	for _, others := range []int{1, 2, 8} {
 		t.Run(strconv.Itoa(others), func(t *testing.T) {
@@ -191,8 +190,7 @@ func deep(levels int, f func() int64) int64 {
 	return n
 }
 
-// BenchmarkWake is a wake-up and its answer, beside a channel that takes the
-// place of the Sleeper.
+// BenchmarkWake measures a wake-up and its answer, compared with a channel instead of the Sleeper.
 func BenchmarkWake(b *testing.B) {
 	b.Run("sleeper", func(b *testing.B) {
 		s, answer := made(), make(chan struct{}, 1)

@@ -1,8 +1,8 @@
-// Package rusage reads what the operating system has accounted to this process
-// and to its children. What it does not say is -1.
+// Package rusage reads the resources that the operating system has charged to this process
+// and to its children. Unknown figures are -1.
 package rusage
 
-// A Usage is what processes have used so far.
+// A Usage is the resources used so far.
 type Usage struct {
 	User, System             float64 // CPU time of all threads in seconds
 	MinorFaults, MajorFaults float64
@@ -10,7 +10,7 @@ type Usage struct {
 
 var unknown = Usage{-1, -1, -1, -1}
 
-// CPU is the CPU time in user mode and in the kernel, in seconds.
+// CPU returns the CPU time in user mode and in the kernel, in seconds.
 func (u Usage) CPU() float64 {
 	if u.User < 0 {
 		return -1
@@ -18,7 +18,7 @@ func (u Usage) CPU() float64 {
 	return u.User + u.System
 }
 
-// Since is what was used after before.
+// Since returns the usage after before.
 func (u Usage) Since(before Usage) Usage {
 	diff := func(now, then float64) float64 {
 		if now < 0 || then < 0 {

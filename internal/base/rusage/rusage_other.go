@@ -2,8 +2,8 @@
 
 package rusage
 
-// Self is unknown here.
+// Self is unknown on this system.
 func Self() Usage { return unknown }
 
-// Children is unknown here.
+// Children is unknown on this system.
 func Children() Usage { return unknown }

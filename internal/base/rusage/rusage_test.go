@@ -45,7 +45,7 @@ func work() {
 	}
 }
 
-// TestUnknown: what one of two does not say, nobody knows.
+// TestUnknown: a figure that one side lacks is unknown in the difference.
 func TestUnknown(t *testing.T) {
 	if d := (Usage{5, 4, 3, -1}).Since(Usage{1, 1, -1, 1}); d != (Usage{4, 3, -1, -1}) {
 		t.Errorf("difference %+v", d)

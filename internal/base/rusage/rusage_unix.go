@@ -4,11 +4,10 @@ package rusage
 
 import "golang.org/x/sys/unix"
 
-// Self is the usage of this process.
+// Self returns the usage of this process.
 func Self() Usage { return of(unix.RUSAGE_SELF) }
 
-// Children is that of the children this process has waited for, and of their
-// children.
+// Children returns the usage of the children that this process has waited for, and of their children.
 func Children() Usage { return of(unix.RUSAGE_CHILDREN) }
 
 func of(who int) Usage {

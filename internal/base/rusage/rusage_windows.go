@@ -2,7 +2,7 @@ package rusage
 
 import "golang.org/x/sys/windows"
 
-// Self is the usage of this process.
+// Self returns the usage of this process.
 func Self() Usage {
 	var created, exited, system, user windows.Filetime
 	if windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &system, &user) != nil {
@@ -14,5 +14,5 @@ func Self() Usage {
 	return Usage{User: seconds(user), System: seconds(system), MinorFaults: -1, MajorFaults: -1}
 }
 
-// Children is unknown here.
+// Children is unknown on this system.
 func Children() Usage { return unknown }

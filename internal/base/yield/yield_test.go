@@ -13,7 +13,7 @@ func TestOthersRunFirst(t *testing.T) {
 	for range others {
 		go ran.Add(1) // one P: nothing runs beside this goroutine
 	}
-	for range 3 { // of the calls, a background goroutine may take one
+	for range 3 { // a background goroutine may take one of the calls
 		Local()
 	}
 	if ran := ran.Load(); ran != others {
