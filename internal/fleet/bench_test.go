@@ -11,9 +11,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// BenchmarkRoundTrip measures a block of one cell that does nothing: published,
-// taken by the only worker, and acknowledged without storing its result. One
-// block is out at a time. The server keeps its streams in files.
+// BenchmarkRoundTrip measures a block of one no-op cell: published, taken by the only
+// worker, and acknowledged without storing its result. One block is out at a time. The
+// server keeps its streams in files.
 func BenchmarkRoundTrip(b *testing.B) {
 	server := serve(b, ServerConfig{})
 	startWorker(b, Options{Server: server}, workerConfig(b, "w", noop))
@@ -47,8 +47,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 	b.ReportMetric(float64(trips[len(trips)*99/100].Microseconds()), "p99-µs/block")
 }
 
-// BenchmarkSweep runs cells that do nothing, in blocks, on 1,000 workers of
-// this process, each with its own connection, and stores the records in SQLite.
+// BenchmarkSweep runs no-op cells, in blocks, on 1,000 workers of this process, each with
+// its own connection, and stores the records in SQLite.
 func BenchmarkSweep(b *testing.B) {
 	for _, size := range []int{1, 2, 10, 50} {
 		b.Run(fmt.Sprintf("workers=1000/block=%d", size), func(b *testing.B) {

@@ -36,7 +36,7 @@ func TestCluster(t *testing.T) {
 	}
 	o := Options{URL: strings.Join(urls, ","), TokenFile: tokenFile(t, "the token of the cluster"), Log: t.Logf}
 	var f *Fleet
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) { // until it has elected a leader
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) { // until a leader is elected
 		var err error
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		f, err = Connect(ctx, o)
@@ -133,8 +133,8 @@ cluster { name: isobar, listen: "127.0.0.1:%d", routes: [%s] }
 	return nodes
 }
 
-// freePorts returns n loopback ports that nobody listens on. They lie below those that
-// the kernel gives to whoever asks for any port, which might take them meanwhile.
+// freePorts returns n unused loopback ports. They lie below the range from which the kernel
+// serves requests for any port, so that it does not assign them meanwhile.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int

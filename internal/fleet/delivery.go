@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A queue is the work of a sweep, as seen by workers.
+// A queue is a sweep's work, as workers see it.
 type queue struct {
 	Sweep      string        `json:"sweep"`
 	Requires   Requirement   `json:"requires"`
@@ -29,11 +29,10 @@ type delivery struct {
 	number int // deliveries of this block so far, including this one
 }
 
-// An inbox is where the server delivers blocks to a worker: one subscription
-// for all its requests, which it writes itself. The client library's fetch
-// subscribes and unsubscribes for each message and requests the consumer's
-// configuration; with a thousand workers the server would spend its time on
-// that. An inbox belongs to the worker's goroutine.
+// An inbox is where the server delivers blocks to a worker: one subscription for all its
+// requests, which the worker sends itself. The client library's fetch subscribes and
+// unsubscribes for each message and requests the consumer's configuration; with a thousand
+// workers that would dominate the server's time. An inbox belongs to the worker's goroutine.
 type inbox struct {
 	fleet   *Fleet
 	prefix  string
@@ -43,9 +42,8 @@ type inbox struct {
 }
 
 func newInbox(f *Fleet) (*inbox, error) {
-	// One request is out at a time, and few answers come late. The client
-	// library's default buffer takes half a megabyte, which adds up with many
-	// workers in a process.
+	// One request is out at a time, and few answers arrive late. The client library's
+	// default buffer takes half a megabyte, which adds up with many workers in a process.
 	in := &inbox{fleet: f, prefix: nats.NewInbox() + ".", arrived: make(chan *nats.Msg, 64)}
 	subscription, err := f.nc.ChanSubscribe(in.prefix+"*", in.arrived)
 	if err != nil {
@@ -55,19 +53,18 @@ func newInbox(f *Fleet) (*inbox, error) {
 	return in, nil
 }
 
-// maxWaiting bounds the requests that wait at a queue. The server checks each
-// of them whenever the queue changes.
+// maxWaiting bounds the requests waiting at a queue. The server checks each whenever the queue changes.
 const maxWaiting = 64
 
-// errCrowded reports that enough workers already wait for a block of the queue.
+// errCrowded reports that enough workers already wait at the queue.
 var errCrowded = errors.New("pull: enough workers wait already")
 
-// A goneError reports that the queue of a sweep does not exist, at least now.
+// A goneError reports that the queue of a sweep does not exist, at least for now.
 type goneError struct{ sweep string }
 
 func (e *goneError) Error() string { return "pull: the queue of sweep " + e.sweep + " is gone" }
 
-// grace is how much longer than requested an answer may take.
+// grace is how late an answer may be after its request has expired.
 const grace = time.Second
 
 // pull asks a queue for its next block and waits up to the given time. It
@@ -149,7 +146,7 @@ func (d *delivery) beat() error {
 	return nil
 }
 
-// giveBack returns the block, for another worker to get after a while.
+// giveBack returns the block, so that a worker gets it again after a while.
 func (d *delivery) giveBack(after time.Duration) error {
 	return errors.Join(d.NakWithDelay(after), d.fleet.nc.FlushTimeout(2*time.Second))
 }

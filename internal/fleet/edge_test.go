@@ -120,9 +120,8 @@ func TestInterruptAndResume(t *testing.T) {
 	}
 }
 
-// TestPartition silently cuts workers off for longer than a block may be
-// silent: the block goes to another worker, and the late result changes
-// nothing.
+// TestPartition silently cuts workers off for longer than the allowed silence: the block
+// goes to another worker, and the late result changes nothing.
 func TestPartition(t *testing.T) {
 	server := serve(t, ServerConfig{Listen: "127.0.0.1:0"})
 	s := newStore(t, 4, 20)
@@ -139,7 +138,7 @@ func TestPartition(t *testing.T) {
 	}
 	startWorker(t, Options{URL: "nats://" + proxy.address, TokenFile: tokenFile(t, server.token)}, workerConfig(t, "cut", slow))
 	startWorker(t, Options{Server: server}, workerConfig(t, "near", func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
-		time.Sleep(5 * time.Millisecond) // leave some for the other
+		time.Sleep(5 * time.Millisecond) // leave some cells for the other
 		return noop(ctx, c)
 	}))
 	if err := connect(t, Options{Server: server}).Sweep(t.Context(), s.sweep(t)); err != nil {

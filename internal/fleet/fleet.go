@@ -13,13 +13,12 @@
 //
 // and two object stores, for programs and for results too large for a message.
 //
-// The coordinator's store is the truth. A block is done when it is stored. The
-// streams are only a means and may lose anything: the coordinator republishes
-// every block that is neither stored nor in a stream. Both work queues hold one
-// message a block and refuse a second. If two workers run a block, because one
-// seemed dead, it has two results; the first is stored, as a whole. So however
-// often a process, a server or a connection dies, each cell has one record, and
-// the records of a block come from one attempt on one machine.
+// The coordinator's store is the truth. A block is done when it is stored. The streams are
+// only transport and may lose anything: the coordinator republishes every block that is
+// neither stored nor in a stream. Both work queues hold one message per block and refuse a
+// second. If two workers run a block, because one seemed dead, it has two results; the first
+// is stored, as a whole. So however often a process, a server or a connection dies, each
+// cell has one record, and the records of a block come from one attempt on one machine.
 //
 // A worker trusts no message. It checks that a block matches its subject, that
 // its operator allows it, and that no path leaves its directory. It publishes
@@ -70,18 +69,16 @@ const (
 	deadMessages = 10_000
 )
 
-// Options say where the servers are and who is calling. The zero value is not
-// usable: set URL or Server.
+// Options say where the servers are and who connects. The zero value is not usable: set URL or Server.
 type Options struct {
 	// URL of a server, nats://HOST:PORT or tls://HOST:PORT, or several separated
 	// by commas.
 	URL string
-	// Server is a server in this process, in place of URL.
+	// Server is a server in this process, instead of URL.
 	Server *Server
-	// Name distinguishes connections in the server's own monitoring.
+	// Name identifies the connection in the server's own monitoring.
 	Name string
-	// Set at most one: a file that holds the token, the seed of an nkey, or a
-	// user's JWT with its seed.
+	// Set at most one: a file with the token, the seed of an nkey, or a user's JWT with its seed.
 	TokenFile, NKeyFile, CredsFile string
 	// PEM files: the authorities that signed the servers' certificates, and this
 	// client's certificate and key.
@@ -105,8 +102,8 @@ type Fleet struct {
 	patience time.Duration   // how long Members waits for those; set by Connect
 }
 
-// Connect connects and creates missing streams. Later the connection repairs
-// itself, however long that takes, unless the servers refuse the credential.
+// Connect connects and creates missing streams. A lost connection is restored, however long
+// that takes, unless the servers refuse the credential.
 func Connect(ctx context.Context, o Options) (*Fleet, error) {
 	f := &Fleet{log: o.Log, patience: patience}
 	if f.log == nil {

@@ -185,7 +185,7 @@ func TestWorkersDie(t *testing.T) {
 	var deaths atomic.Int64
 	const most = 30
 	sweep := s.sweep(t)
-	sweep.Attempts = 3 * most // no block fails, however many of the deaths it meets
+	sweep.Attempts = 3 * most // no block fails, however many deaths it meets
 	ctx, stop := context.WithCancel(t.Context())
 	var workers sync.WaitGroup
 	for i := range 4 {
@@ -243,7 +243,7 @@ func TestCoordinatorDies(t *testing.T) {
 		config := s.sweep(t)
 		inner := config.Store
 		config.Store = func(results []*Result) error {
-			if life < 10 && rng.IntN(2) == 0 { // before or after it has stored them
+			if life < 10 && rng.IntN(2) == 0 { // before or after it would store them
 				if rng.IntN(2) == 0 {
 					inner(results)
 				}

@@ -91,7 +91,7 @@ func deadSubject(subject string) string {
 	return "isobar.dead." + rest
 }
 
-// decodeJob decodes a job and checks everything that every worker relies on.
+// decodeJob decodes a job and checks what all workers rely on.
 func decodeJob(subject string, data []byte) (Job, error) {
 	var job Job
 	if len(data) > maxMessage {
@@ -189,7 +189,7 @@ func decodeResult(sweep string, planned []cell.Cell, data []byte) (*Result, erro
 }
 
 func checkRecord(rec *cell.Record, planned *cell.Cell) error {
-	// Cells with the same encoding are equal, as nil and empty lists are.
+	// Nil and empty lists are equal, because their encodings are.
 	if !reflect.DeepEqual(&rec.Cell, planned) {
 		got, err1 := json.Marshal(rec.Cell)
 		want, err2 := json.Marshal(planned)

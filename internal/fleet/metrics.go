@@ -10,10 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// ServeMetrics serves the Status of the server's fleet as Prometheus metrics at an
-// address, until stop is called. It asks the fleet at each scrape, which takes a
-// quarter of a second, or longer if a worker that answered the last time is late; see
-// Members.
+// ServeMetrics serves the Status of the server's fleet as Prometheus metrics at an address,
+// until stop is called. Each scrape asks the fleet, which takes a quarter of a second, or
+// longer if a worker that answered last time is late; see Members.
 func (s *Server) ServeMetrics(ctx context.Context, address string) (url string, stop func(), err error) {
 	f, err := Connect(ctx, Options{Server: s, Name: "isobar metrics"})
 	if err != nil {
@@ -39,7 +38,7 @@ func (s *Server) ServeMetrics(ctx context.Context, address string) (url string, 
 // A collector implements prometheus.Collector.
 type collector struct{ fleet *Fleet }
 
-// Describe describes nothing: every scrape is checked by itself.
+// Describe describes nothing, so the registry checks each scrape by itself.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 func (c collector) Collect(metrics chan<- prometheus.Metric) {

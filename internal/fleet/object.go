@@ -16,7 +16,7 @@ import (
 // fit into a message.
 const objectHeader = "Isobar-Object"
 
-// errBadObject marks errors of objects for which a retry is useless.
+// errBadObject marks errors of objects that retrying cannot fix.
 var errBadObject = errors.New("bad object")
 
 // maxObject bounds a result in the object store.

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Pick returns a worker that meets the requirement: the first by name,
-// preferring idle ones. It waits until there is one; warn, which may be nil, is
-// told once why it waits.
+// Pick returns a worker that meets the requirement: the first by name, preferring idle
+// ones. It waits until there is one, and tells warn, which may be nil, once why.
 func (f *Fleet) Pick(ctx context.Context, r Requirement, warn func(reason string)) (Member, error) {
 	for {
 		members, err := f.Members(ctx, 500*time.Millisecond)

@@ -52,9 +52,8 @@ func (f *Fleet) PutProgram(ctx context.Context, file string) (Program, error) {
 	return p, nil
 }
 
-// program copies the block's program into dir and returns its path, or "" for a
-// block without one. It refuses a file whose digest differs from the one in the
-// block.
+// program copies the block's program into dir and returns its path, or "" for a block
+// without one. It refuses a file whose digest differs from that in the block.
 func (w *Worker) program(ctx context.Context, job *Job, dir string) (string, error) {
 	if len(job.Programs) == 0 {
 		return "", nil

@@ -15,8 +15,8 @@ import (
 // more reports whether there is a block to publish and room for it.
 func (s *sweep) more() bool { return s.sent < s.Ahead && len(s.order) > 0 }
 
-// publish publishes blocks in plan order, as many as may be ahead, and tells
-// the workers if it published more than were there.
+// publish publishes blocks in plan order, up to the limit of blocks ahead, and tells the
+// workers if it published more blocks than were already out.
 func (s *sweep) publish(ctx context.Context) error {
 	batch := s.order[:min(len(s.order), max(s.Ahead-s.sent, 0), publishBatch)]
 	futures := make([]jetstream.PubAckFuture, len(batch))
@@ -45,7 +45,7 @@ func (s *sweep) publish(ctx context.Context) error {
 		s.fresh++
 	}
 	if !s.silent && (s.more() || s.fresh <= max(s.sent-s.fresh, maxWaiting/2)) {
-		return nil // workers that wait at the queue take the new ones
+		return nil // workers waiting at the queue take the new ones
 	}
 	s.silent, s.fresh = false, 0
 	return s.announce()
@@ -58,7 +58,7 @@ func (s *sweep) markSent(b *block) {
 	}
 }
 
-// alreadyThere reports whether a stream refused a second message of a block.
+// alreadyThere reports whether a stream refused a second message for a block.
 func alreadyThere(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "maximum messages per subject exceeded")
 }
@@ -72,16 +72,15 @@ func (s *sweep) announce() error {
 	return s.fleet.nc.Publish(newsSubject, news)
 }
 
-// withdraw removes what the streams hold of the sweep and nobody needs. Results
-// stay: a sweep with the same ID takes them over.
+// withdraw removes the sweep's messages that nobody needs from the streams. Results stay: a
+// sweep with the same ID takes them over.
 func (s *sweep) withdraw() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	s.fleet.remove(ctx, s.ID, len(s.pending) == 0)
 }
 
-// remove removes a sweep's work and, if the sweep is finished, its results, as far as the
-// servers answer.
+// remove removes a sweep's work and, if results is set, its results, as far as the servers answer.
 func (f *Fleet) remove(ctx context.Context, id string, results bool) {
 	f.purge(ctx, workStream, sweepSubjects("work", id))
 	f.js.DeleteConsumer(ctx, workStream, id)

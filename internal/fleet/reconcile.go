@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// stuckLooks is after how many checks in a row a block counts as stuck.
+// stuckLooks is the number of consecutive checks after which a block counts as stuck.
 const stuckLooks = 3
 
 // reconcile compares the pending blocks with the streams. A block in neither

@@ -115,8 +115,7 @@ func TestAddressInUse(t *testing.T) {
 	}
 }
 
-// TestRefusals lists jobs published by a stranger with a credential, and the
-// expected refusals.
+// TestRefusals lists jobs published by a stranger who has a credential, and the expected refusals.
 func TestRefusals(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	f := connect(t, Options{Server: server})

@@ -24,22 +24,22 @@ import (
 // ServerConfig configures a server in this process. The zero value is a server
 // that no other process can reach, in a temporary directory.
 type ServerConfig struct {
-	// Dir is where streams are kept, by one server at a time; "" means a temporary
+	// Dir is the directory of the streams, for one server at a time; "" means a temporary
 	// directory that Close removes.
 	Dir string
-	// Listen is the address for others, HOST:PORT; "" means none, port 0 any.
+	// Listen is the address for other processes, HOST:PORT; "" means none, port 0 any.
 	Listen string
-	// Token is the token that clients must show; "" means the one in TokenFile, which
-	// is made if it is missing, or without a file one for clients in this process. With
-	// NKeys, the public keys of users (U...), a token is not accepted.
+	// Token is the token that clients must show. If it is "", the token is read from
+	// TokenFile, which is created if missing; without a file the token is only for clients
+	// in this process. With NKeys, the public keys of users (U...), tokens are not accepted.
 	Token, TokenFile string
 	NKeys            []string
 	// PEM files. With CA, clients must show a certificate signed by it.
 	Cert, Key, CA string
 	// Plaintext allows listening on non-loopback addresses without Cert.
 	Plaintext bool
-	// Name of this server and of its cluster; routes to the other servers, and where
-	// this one listens for them. Servers of a cluster share one Token.
+	// Name of this server and of its cluster; routes to the other servers, and the address
+	// for their connections. Servers of a cluster share one Token.
 	Name, Cluster, ClusterListen string
 	Routes                       []string
 	// Sync writes every message to disk before it is confirmed. Without it a power
@@ -58,7 +58,7 @@ type Server struct {
 	unlock func() // of the directory
 }
 
-// syncInterval is how often files are synced.
+// syncInterval is the interval at which files are synced.
 const syncInterval = 5 * time.Second
 
 // Serve starts a server and waits until it is ready.
@@ -114,7 +114,7 @@ func (s *Server) own() (err error) {
 	return nil
 }
 
-// readToken reads a token, and makes one if there is no file.
+// readToken reads a token, and makes one if there is no file or its name is "".
 func readToken(file string) (string, error) {
 	if file == "" {
 		return rand.Text(), nil
@@ -137,8 +137,7 @@ func readToken(file string) (string, error) {
 	return token, nil
 }
 
-// free tells whether the addresses can be listened on, as the server would try
-// in vain for 20 seconds.
+// free returns an error if an address cannot be listened on. The server itself would retry for 20 seconds.
 func free(addresses ...string) error {
 	for _, address := range addresses {
 		if address == "" {
@@ -153,7 +152,7 @@ func free(addresses ...string) error {
 	return nil
 }
 
-// URL returns where others reach the server; "" if they cannot.
+// URL returns the address for other processes; "" if the server does not listen.
 func (s *Server) URL() string {
 	if s.ns.Addr() == nil {
 		return ""
@@ -161,7 +160,7 @@ func (s *Server) URL() string {
 	return s.ns.ClientURL()
 }
 
-// Wait waits until ctx ends, or the server cannot write its streams, which is an error.
+// Wait waits until ctx ends; it returns an error if the server cannot write its streams any more.
 func (s *Server) Wait(ctx context.Context) error {
 	for {
 		if err := s.writable(); err != nil {
@@ -174,9 +173,9 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// writable returns why the server stores no messages any more, if so. A single server
-// refuses a stream for good after a failed write, and does not answer who publishes to
-// it; servers in a cluster turn JetStream off.
+// writable returns why the server no longer stores messages; nil if it does. After a failed
+// write, a single server refuses a stream permanently and does not answer publishers to it;
+// servers in a cluster turn JetStream off.
 func (s *Server) writable() error {
 	if !s.ns.JetStreamEnabled() {
 		return errors.New("JetStream is off")
@@ -222,7 +221,7 @@ func (c ServerConfig) options(s *Server) (*server.Options, error) {
 	return o, c.cluster(o, s.token)
 }
 
-// listen sets where clients connect, and with which certificates.
+// listen sets the address and the certificates for clients.
 func (c ServerConfig) listen(o *server.Options) (err error) {
 	if o.Host, o.Port, err = hostPort(c.Listen); err != nil {
 		return err

@@ -13,11 +13,10 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Failures of which the servers tell nobody.
+// Failures that the servers do not report.
 
-// TestConsumerIsLost restarts the server without the sweep's consumer of results, while
-// the last block runs. The coordinator's connection returns, and its request for
-// results is answered by nobody.
+// TestConsumerIsLost restarts the server without the sweep's consumer of results, while the
+// last block runs. The coordinator reconnects, but nobody answers its request for results.
 func TestConsumerIsLost(t *testing.T) {
 	config := ServerConfig{Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: "the token of the test"}
 	server := serve(t, config)
@@ -58,8 +57,8 @@ func TestConsumerIsLost(t *testing.T) {
 	}
 }
 
-// TestFailedWrite makes a server fail to write a message, as on a full disk. It refuses
-// the stream from then on, so it must end, for another to take over.
+// TestFailedWrite makes a server fail to write a message, as on a full disk. The server
+// refuses the stream from then on, so it must end and let another take over.
 func TestFailedWrite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files that are open cannot be removed on Windows")
@@ -76,7 +75,7 @@ func TestFailedWrite(t *testing.T) {
 	if err := os.WriteFile(messages, nil, 0o600); err != nil { // not a directory: the next file cannot be made in it
 		t.Fatal(err)
 	}
-	for block := range 8 { // more than fits into the file that is open
+	for block := range 8 { // more than fits into the open file
 		if err := f.nc.Publish(resultSubject("test", block), make([]byte, maxMessage-4096)); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Status is a snapshot of what a fleet is doing.
+// A Status is a snapshot of the state of a fleet.
 type Status struct {
 	Server  string        `json:"server"`
 	Cluster string        `json:"cluster,omitempty"`
@@ -22,14 +22,13 @@ type Status struct {
 	Dead    uint64        `json:"dead"`    // messages given up
 }
 
-// A SweepStatus is a sweep's part of the streams. A coordinator publishes a
-// part of its plan at a time.
+// A SweepStatus is a sweep's part of the streams. A coordinator publishes only part of its plan at a time.
 type SweepStatus struct {
 	ID       string      `json:"id"`
 	Requires Requirement `json:"requires"`
 	Queued   uint64      `json:"queued"`  // blocks that no worker holds
 	Running  int         `json:"running"` // blocks that a worker holds
-	Retried  int         `json:"retried"` // of those, given to a worker more than once
+	Retried  int         `json:"retried"` // part of Running: given to a worker more than once
 	Results  uint64      `json:"results"` // blocks not yet stored
 	// Unmet says why no worker that answered qualifies; "" if one does.
 	Unmet string `json:"unmet,omitempty"`
@@ -40,7 +39,7 @@ func (s SweepStatus) Needs() string {
 	return strings.Join(slices.Concat([]string{s.Requires.Kind}, s.Requires.Platforms, s.Requires.Labels), " ")
 }
 
-// Status asks workers and servers. It waits for workers' answers as Members does.
+// Status asks workers and servers. It waits for workers' answers like Members.
 func (f *Fleet) Status(ctx context.Context, wait time.Duration) (*Status, error) {
 	s := &Status{Server: f.nc.ConnectedServerName(), Cluster: f.nc.ConnectedClusterName(), Sweeps: []SweepStatus{}}
 	var err error
@@ -107,12 +106,11 @@ func unfit(r Requirement, workers []Member) string {
 	return strings.Join(reasons, "; ")
 }
 
-// patience is how long Members waits for a member that answered the last time.
+// patience is how long Members waits for a member that answered last time.
 const patience = 2 * time.Second
 
-// Members returns the members that answer within the given time, by name. If one
-// that answered the last call is late, Members waits for it, for two seconds at
-// most: on a busy machine it may still be there.
+// Members returns the members that answer within the given time, by name. If a member that answered the
+// last call is late, Members waits up to two seconds for it: on a busy machine it may still be there.
 func (f *Fleet) Members(ctx context.Context, wait time.Duration) ([]Member, error) {
 	f.mu.Lock()
 	late, answered := maps.Clone(f.answered), map[string]bool{}
@@ -128,7 +126,8 @@ func (f *Fleet) Members(ctx context.Context, wait time.Duration) ([]Member, erro
 		return nil, fmt.Errorf("fleet: members: %w", err)
 	}
 	members := []Member{}
-	// collect takes answers until the time is up, which it reports, or nobody listens.
+	// collect takes answers until enough have arrived, the time is up, or nobody listens;
+	// it reports whether the time is up.
 	collect := func(wait time.Duration, enough func() bool) bool {
 		deadline, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()

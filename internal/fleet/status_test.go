@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// TestLateAnswers asks a worker that answers later than in the time given. Members waits for
-// it if it answered the last time, and forgets it once it has left.
+// TestLateAnswers asks a worker that answers late. Members waits for it if it answered last
+// time, and forgets it once it has left.
 func TestLateAnswers(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	f := connect(t, Options{Server: server})

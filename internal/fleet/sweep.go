@@ -16,24 +16,24 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A SweepConfig is a plan, or the rest of one, for a fleet to run.
+// A SweepConfig is a plan, or the remaining part of one, for a fleet to run.
 type SweepConfig struct {
-	// ID names the sweep. A coordinator that resumes a sweep uses the same ID; no
-	// other sweep may. Letters, digits, - and _.
+	// ID names the sweep. A coordinator that resumes a sweep uses the same ID; no other
+	// sweep may. It consists of letters, digits, - and _.
 	ID       string
 	Cells    []cell.Cell // those without a record, in plan order, whole blocks
 	Requires Requirement
 	Programs map[string]Program
-	// AckWait is how long a worker may be silent before its block goes to another;
-	// 0 means 30 s. Workers send heartbeats three times as often.
+	// AckWait is how long a worker may be silent before its block goes to another; 0 means
+	// 30 s. Workers send heartbeats at a third of this interval.
 	AckWait time.Duration
-	// Attempts is how often a block is given to a worker; 0 means 10.
+	// Attempts is the maximum number of times that a block is given to a worker; 0 means 10.
 	Attempts int
 	// Ahead bounds the blocks that are published but not stored; 0 means 16,384.
 	// It should exceed the number of workers.
 	Ahead int
-	// Store must store the results, of whole blocks, before it returns. Each block
-	// may already be stored. An error ends the sweep.
+	// Store must store the results of whole blocks before it returns. Each block may
+	// already be stored. An error ends the sweep.
 	Store func(results []*Result) error
 	// Warn receives messages for the user; nil discards them.
 	Warn func(format string, args ...any)
@@ -54,10 +54,10 @@ type sweep struct {
 	order   []*block       // never published, in plan order
 	sent    int            // pending blocks that are published
 	fresh   int            // blocks published since workers were last told
-	silent  bool           // workers have not been told of it since it began
+	silent  bool           // workers have not been told since it began
 	results jetstream.MessagesContext
 	dead    jetstream.Consumer
-	lastAt  time.Time // of the last result or beginning
+	lastAt  time.Time // of the last result, or of the beginning
 	deadAt  time.Time // of the last check for dead messages
 	fitAt   time.Time // of the next check that a worker qualifies
 	warned  string    // the last error reported
@@ -70,14 +70,13 @@ type block struct {
 	cells  []cell.Cell
 	sent   bool
 	bad    int // malformed results
-	stuck  int // checks in a row at which nobody could get the block
+	stuck  int // consecutive checks at which nobody could get the block
 }
 
-// Sweep runs the cells on the fleet and returns when all their records are
-// stored. Servers and workers may come and go meanwhile. When ctx ends, Sweep
-// withdraws the blocks that no worker has begun; a later sweep with the same ID
-// takes over results that arrive until then. The error is ctx's, one from
-// Store, or that the servers closed the connection permanently.
+// Sweep runs the cells on the fleet and returns when all their records are stored. Servers and
+// workers may come and go meanwhile. When ctx ends, Sweep withdraws the blocks that no worker
+// has begun; a later sweep with the same ID takes over results that arrive until then. The
+// error is that of ctx or of Store, or says that the servers closed the connection permanently.
 func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
 	s, err := newSweep(f, config)
 	if err != nil {
@@ -95,7 +94,7 @@ func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
 		case s.unstored != nil:
 			return s.unstored
 		case err != nil:
-			if err.Error() != s.warned { // the streams may be away: warn once
+			if err.Error() != s.warned { // the servers may be away: warn once
 				s.warned = err.Error()
 				s.Warn("the fleet does not answer: %v; trying again", err)
 			}
@@ -150,7 +149,7 @@ func (s *sweep) document(b *block) ([]byte, error) {
 	return json.Marshal(Job{Sweep: s.ID, Block: b.number, Cells: b.cells, Programs: s.Programs})
 }
 
-// step processes what has arrived and publishes as much as fits.
+// step processes what has arrived and publishes blocks up to the limit.
 func (s *sweep) step(ctx context.Context) error {
 	if s.results == nil {
 		if err := s.begin(ctx); err != nil {
@@ -175,8 +174,8 @@ func (s *sweep) step(ctx context.Context) error {
 		}
 	}
 	if now.Sub(s.lastAt) > s.AckWait {
-		// Blocks may be lost, or the consumer of results, or the request to it: the
-		// servers report none of these. The next step begins again.
+		// Blocks, the consumer of results, or the request to it may be lost: the servers
+		// report none of these. The next step begins again.
 		s.stop()
 		return nil
 	}
@@ -187,7 +186,7 @@ func (s *sweep) step(ctx context.Context) error {
 	return nil
 }
 
-// checkFit warns if nobody can run the sweep.
+// checkFit warns if no worker qualifies for the sweep.
 func (s *sweep) checkFit(ctx context.Context) error {
 	members, err := s.fleet.Members(ctx, 500*time.Millisecond)
 	if err != nil {
@@ -199,8 +198,7 @@ func (s *sweep) checkFit(ctx context.Context) error {
 	return nil
 }
 
-// begin creates the sweep's missing consumers and reads its state from the
-// streams.
+// begin creates the sweep's missing consumers and reads the sweep's state from the streams.
 func (s *sweep) begin(ctx context.Context) error {
 	if err := s.fleet.ensure(ctx); err != nil {
 		return err
@@ -213,8 +211,7 @@ func (s *sweep) begin(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("consumer of work: %w", err)
 	}
-	// Results that the last coordinator fetched but did not store must arrive at
-	// once.
+	// Results that the previous coordinator fetched but did not store must arrive at once.
 	if err := js.DeleteConsumer(ctx, resultStream, s.ID); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return fmt.Errorf("consumer of results: %w", err)
 	}
@@ -242,8 +239,7 @@ func (s *sweep) begin(ctx context.Context) error {
 	return nil
 }
 
-// collect stores the results that have arrived, waiting briefly for the first,
-// and returns how many there were.
+// collect stores the results that have arrived, waiting briefly for the first, and returns their number.
 func (s *sweep) collect(ctx context.Context) (int, error) {
 	messages, err := s.fetch()
 	if err != nil {
@@ -272,8 +268,8 @@ func (s *sweep) collect(ctx context.Context) (int, error) {
 	return len(done), ctx.Err()
 }
 
-// fetch waits briefly for one result, unless there is something to publish, and
-// takes all others that have arrived.
+// fetch waits briefly for one result, unless there is something to publish, and takes all
+// others that have arrived.
 func (s *sweep) fetch() ([]jetstream.Msg, error) {
 	var messages []jetstream.Msg
 	const tick = 50 * time.Microsecond
@@ -298,7 +294,7 @@ func (s *sweep) fetch() ([]jetstream.Msg, error) {
 	return messages, nil
 }
 
-// store stores results of pending blocks and removes the blocks from the list.
+// store stores results and removes their blocks from the pending ones.
 func (s *sweep) store(results []*Result) error {
 	if len(results) == 0 {
 		return nil
@@ -321,9 +317,9 @@ func (s *sweep) store(results []*Result) error {
 	return nil
 }
 
-// open decodes a result. It returns nil for a useless one: of a block that is
-// already stored, or malformed, in which case the block runs again. It returns
-// an error for one that is unavailable now.
+// open decodes a result. It returns nil for a useless one: its block is already stored, or
+// it is malformed, in which case the block runs again. It returns an error for one that is
+// unavailable for now.
 func (s *sweep) open(ctx context.Context, m jetstream.Msg) (*Result, error) {
 	_, number, bad := subjectBlock(m.Subject())
 	b := s.pending[number]
@@ -354,7 +350,7 @@ func (s *sweep) open(ctx context.Context, m jetstream.Msg) (*Result, error) {
 	return nil, nil
 }
 
-// fail makes failed records for a block that nobody completes.
+// fail makes failed records for a block that no worker completes.
 func (s *sweep) fail(b *block, reason string) *Result {
 	r := &Result{Sweep: s.ID, Block: b.number}
 	for _, c := range b.cells {

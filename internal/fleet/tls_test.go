@@ -34,8 +34,8 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign returns PEM files of a new certificate and its key. The first
-// certificate is the authority's own.
+// sign returns PEM files of a new certificate and its key. The first certificate is that of
+// the authority itself.
 func (a *authority) sign(template *x509.Certificate) (certFile, keyFile string) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -18,7 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// refusal is an error of a block that no worker like this one will ever run.
+// A refusal is an error of a block that no worker like this one can ever run.
 type refusal struct{ error }
 
 // handle runs a block to its end: it publishes a result and acknowledges the
@@ -61,7 +61,7 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 	d.Term()
 }
 
-// hasResult reports whether a result of the block is waiting to be stored.
+// hasResult reports whether a result of the block awaits storing.
 func (w *Worker) hasResult(ctx context.Context, subject string) bool {
 	stream, err := w.fleet.js.Stream(ctx, resultStream)
 	if err != nil {
@@ -154,9 +154,8 @@ func stateOf(now, next string) string {
 	return next
 }
 
-// deliver publishes the result until a server has it, then acknowledges the
-// block. If there already is a result, it came first and this one is not
-// needed.
+// deliver publishes the result until a server has it, then acknowledges the block. If there
+// already is a result, this one is not needed.
 func (w *Worker) deliver(ctx context.Context, d *delivery, result *Result, attempt string) error {
 	data, err := result.encode()
 	if err != nil {
@@ -186,7 +185,7 @@ func (w *Worker) deliver(ctx context.Context, d *delivery, result *Result, attem
 	if w.config.published != nil {
 		w.config.published()
 	}
-	if err := d.ack(ctx); err != nil { // another worker will get it and find the result
+	if err := d.ack(ctx); err != nil { // another worker will get the block and find the result
 		w.config.Log("block %d of %s is finished, but not acknowledged: %v", result.Block, result.Sweep, err)
 	}
 	return nil
@@ -252,8 +251,8 @@ func leaves(arg string) bool {
 	return false
 }
 
-// limit returns the cell as it will run: within the operator's limits, with the
-// program that came with it.
+// limit returns the cell as it will run: within the operator's limits, with the program
+// that came with the block.
 func (w *Worker) limit(c cell.Cell, program string) cell.Cell {
 	if most := w.config.MaxTimeout; most > 0 && (c.Timeout == 0 || c.Timeout > most) {
 		c.Timeout = most
@@ -289,8 +288,7 @@ func (w *Worker) workDir() (string, error) {
 	return w.dir, err
 }
 
-// tidy removes the directory, unless it is empty and no foreign program ran in
-// it.
+// tidy removes the directory, unless it is empty and no foreign program has run in it.
 func (w *Worker) tidy(foreign bool) {
 	if entries, err := os.ReadDir(w.dir); foreign || err != nil || len(entries) > 0 {
 		os.RemoveAll(w.dir)
@@ -317,8 +315,8 @@ func (w *Worker) noteFloor(r *Result) {
 	}
 }
 
-// twinRatio is the ratio, 1 or more, of the first of these figures that both
-// records have; 0 if there is none.
+// twinRatio returns the ratio, 1 or more, in the first of these figures that both records
+// have; 0 if there is none.
 func twinRatio(a, b *cell.Record) float64 {
 	for _, metric := range []string{cell.OpTime, cell.OpCPU, cell.TotalCPU, cell.WallTime} {
 		if x, y := a.Metrics[metric], b.Metrics[metric]; x > 0 && y > 0 {

@@ -23,7 +23,7 @@ import (
 // Subjects outside the streams, where losing a message does no harm.
 const (
 	newsSubject  = "isobar.news"  // a sweep has begun
-	drainSubject = "isobar.drain" // with the name of a worker
+	drainSubject = "isobar.drain" // the name of a worker that should leave
 	pingSubject  = "isobar.ping"  // every worker answers with a Member
 )
 
@@ -34,24 +34,23 @@ type Runner interface {
 
 // A WorkerConfig says who a worker is and what it may do.
 type WorkerConfig struct {
-	// Name distinguishes workers in reports; "" means one made of the machine's
-	// digest and a number.
+	// Name identifies the worker in reports; "" means a name made from the machine's digest
+	// and a random number.
 	Name    string
 	Machine cell.Machine
-	// Labels are the operator's own; cpu, cores, os, arch, kernel and machine (the
-	// digest of its name) are added.
+	// Labels are the operator's own; the worker adds cpu, cores, os, arch, kernel and
+	// machine (the digest of the machine's name).
 	Labels map[string]string
-	// Allow lists the kinds of work: KindLab, KindExec.
+	// Allow lists the allowed kinds of work: KindLab, KindExec.
 	Allow []string
 	// Runner returns a runner for cells in the given working directory.
 	Runner func(dir string) Runner
-	// Dir is where working directories and programs are kept.
+	// Dir holds working directories and programs.
 	Dir string
-	// Account owns working directories and is the user the Runner runs cells as.
-	// nil means this process's.
+	// Account owns the working directories; the Runner runs cells as this user. nil means
+	// this process's user.
 	Account *runner.Account
-	// MaxTimeout and MaxMemoryBytes bound every cell, whatever it asks for; 0
-	// means no bound.
+	// MaxTimeout and MaxMemoryBytes bound every cell, whatever it requests; 0 means no bound.
 	MaxTimeout     time.Duration
 	MaxMemoryBytes int64
 	// Log receives messages for the operator; nil discards them.
@@ -86,29 +85,28 @@ type Member struct {
 	Since   time.Time         `json:"since"`
 	// State is "idle", "running" or "draining".
 	State string `json:"state"`
-	// The current work: cell Cell of block Block, Done of Cells finished.
+	// The current work: Cell, of block Block; Done of Cells are finished.
 	Sweep   string    `json:"sweep,omitempty"`
 	Block   int       `json:"block"`
 	Cell    string    `json:"cell,omitempty"`
 	Done    int       `json:"done"`
 	Cells   int       `json:"cells"`
 	Started time.Time `json:"started,omitzero"` // of the block
-	// Totals since Since. Retries are blocks that had been given to a worker
-	// before; LostHeartbeats are heartbeats that found no connection.
+	// Totals since Since. Retries counts blocks that had already been given to a worker;
+	// LostHeartbeats counts heartbeats that failed.
 	BlocksDone     int64 `json:"blocks_done"`
 	CellsDone      int64 `json:"cells_done"`
 	CellsFailed    int64 `json:"cells_failed"`
 	Retries        int64 `json:"retries"`
 	LostHeartbeats int64 `json:"lost_heartbeats"`
 	Refused        int64 `json:"refused"`
-	// Floor is the ratio, 1 or more, by which equal cells (a baseline and its
-	// twin) of this worker's blocks differed: the median of the latest. It is 0
-	// until the worker has run one.
+	// Floor is the ratio, 1 or more, by which equal cells (a baseline and its twin) of this
+	// worker's blocks differed: the median of the latest ratios. It is 0 before the first.
 	Floor  float64   `json:"noise_floor"`
 	floors []float64 // the latest ratios, at most 64
 }
 
-// Current is the number of the cell that is running, from 1 upwards.
+// Current returns the number of the running cell, from 1.
 func (m *Member) Current() int { return min(m.Done+1, m.Cells) }
 
 func (m *Member) platform() string { return m.Machine.OS + "/" + m.Machine.Arch }
@@ -203,7 +201,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		case errors.As(err, &gone): // the sweep has ended; if not, the next check finds it
 			queues = slices.DeleteFunc(queues, func(q queue) bool { return q.Sweep == gone.sweep })
 			look = time.Now().Add(rand.N(lookInterval / 3))
-		case err != nil: // the servers are away
+		case err != nil: // the servers are unreachable
 			look = time.Time{}
 			queues = w.wait(ctx, queues, 20*time.Millisecond)
 		case d != nil:
@@ -212,7 +210,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// learn adds a queue to a worker's, if the worker qualifies.
+// learn adds a queue to the worker's queues, if the worker qualifies.
 func (w *Worker) learn(queues []queue, q queue) []queue {
 	if self := w.Member(); q.Requires.unmet(&self) != "" ||
 		slices.ContainsFunc(queues, func(have queue) bool { return have.Sweep == q.Sweep }) {
@@ -221,12 +219,12 @@ func (w *Worker) learn(queues []queue, q queue) []queue {
 	return append(queues, q)
 }
 
-// crowdedInterval is the least time, and half the longest, that a worker leaves
-// a crowded queue alone, unless it hears of blocks.
+// crowdedInterval is the minimum, and half the maximum, time for which a worker leaves a
+// crowded queue alone, unless it hears of blocks.
 const crowdedInterval = time.Second
 
-// lookInterval is how often, at least, a worker checks for sweeps that it was
-// not told of; at most twice as often.
+// lookInterval is the minimum, and half the maximum, time between a worker's checks for
+// sweeps that it was not told of.
 const lookInterval = 15 * time.Second
 
 // wait waits for news, at most d, and returns the queues known afterwards.
@@ -253,7 +251,7 @@ func (w *Worker) subscribe() (all []*nats.Subscription, err error) {
 			}
 			select {
 			case w.news <- q:
-			default: // it will check
+			default: // the next check finds it
 			}
 		},
 		pingSubject: func(m *nats.Msg) {
@@ -304,9 +302,8 @@ func (w *Worker) queues(ctx context.Context) ([]queue, error) {
 	return queues, err
 }
 
-// take takes one block, starting at the queue whose turn it is and trying the
-// others in order. If none has one, it waits briefly at the first. It returns
-// nil for none.
+// take takes one block, starting at the queue whose turn it is and trying the others in
+// order. If none has a block, it waits briefly at the first. It returns nil for none.
 func (w *Worker) take(ctx context.Context, queues []queue, turn int) (*delivery, error) {
 	if len(queues) > 1 {
 		for i := range queues {
