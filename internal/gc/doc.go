@@ -1,4 +1,4 @@
-// Package gc is the wing that finds out what a program's collector did.
+// Package gc is the wing that determines what a program's collector did.
 //
 // In: the gctrace lines that a program prints, or its execution trace. Out:
 // package trace returns each collection with its times and heap sizes; package

@@ -1,10 +1,10 @@
-// Package phase finds out from an execution trace what the collector did when,
-// and during which operations.
+// Package phase determines from an execution trace what the collector did, when, and during
+// which operations.
 //
 // [Read] turns a trace of package runtime/trace, whole or from the flight
 // recorder, into a [Timeline]: the most severe [Phase] of the program at every
-// moment. [Timeline.Attribute] counts for operations, each an interval, how
-// many overlapped each phase and how many would by chance.
+// moment. [Timeline.Attribute] counts how many operations, each an interval, overlapped
+// each phase, and how many would by chance.
 //
 // An overlap does not prove a cause. If far more operations overlap a phase
 // than chance predicts, the two are related.
@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// A Phase is what the collector does, as far as it affects the program. Greater
-// phases are more severe.
+// A Phase is what the collector does, as far as it affects the program. Higher phases are more severe.
 type Phase int
 
 const (
@@ -41,24 +40,24 @@ func (p Phase) String() string { return names[p] }
 
 // A Timeline is what the collector did during a trace.
 type Timeline struct {
-	// Start and End are its bounds, in nanoseconds of the trace's own clock.
+	// Start and End are the bounds, in nanoseconds of the trace's own clock.
 	Start, End int64
 	// Anchor is the time of the event that [Anchor] logged; 0 without one.
 	Anchor int64
 	// Ops are the operations found in the trace itself, by kind: the program's
 	// regions and tasks, and the waits of ready goroutines for a CPU.
 	Ops map[string][]Op
-	// Cut is why the trace could not be read to its end; nil if it was.
+	// Cut is the error that ended reading before the end of the trace; nil if there was none.
 	Cut error
 
-	at    []int64 // when a phase began; ascending
-	phase []Phase // which
+	at    []int64 // when each phase began; ascending
+	phase []Phase // the phase
 }
 
 // An Op is an operation, on the clock of the trace.
 type Op struct{ Start, End int64 }
 
-// begin records the start of a phase.
+// begin records the beginning of a phase.
 func (t *Timeline) begin(at int64, p Phase) {
 	n := len(t.at)
 	switch {
@@ -100,7 +99,7 @@ func (t *Timeline) within(op Op) (ns [phases]int64) {
 	return ns
 }
 
-// shifts is how often all operations are shifted to estimate chance.
+// shifts is the number of times that all operations are shifted to estimate chance.
 const shifts = 100
 
 // An Attribution says what the collector did during operations.
@@ -115,14 +114,14 @@ type Attribution struct {
 type Row struct {
 	Phase string `json:"phase"`
 	Ops   int64  `json:"ops"`
-	// Chance is how many of the operations would overlap the phase by chance: the
-	// mean over random shifts of all of them in time.
+	// Chance is the number of operations that would overlap the phase by chance: the mean
+	// over random shifts of all operations in time.
 	Chance float64 `json:"chance"`
 	TimeNs int64   `json:"time_ns"`
 }
 
-// Attribute counts which phases the operations overlapped, leaving out
-// operations outside the timeline. seed is for the random shifts.
+// Attribute counts which phases the operations overlapped. It skips operations that are not
+// within the timeline. seed is for the random shifts.
 func (t *Timeline) Attribute(ops []Op, seed uint64) Attribution {
 	var in []Op
 	for _, op := range ops {
@@ -155,8 +154,7 @@ func (t *Timeline) Attribute(ops []Op, seed uint64) Attribution {
 	return result
 }
 
-// shifted is During for an operation shifted by the given time; what passes the
-// end wraps around.
+// shifted is During for an operation shifted by the given time; it wraps around at the end.
 func (t *Timeline) shifted(op Op, by int64) Phase {
 	start, end := op.Start+by, op.End+by
 	switch window := t.End - t.Start; {

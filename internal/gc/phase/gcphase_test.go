@@ -25,8 +25,8 @@ func grow(depth int) *tree {
 	return &tree{grow(depth - 1), grow(depth - 1)}
 }
 
-// TestKnownCause runs operations of which every fifth collects, with no other
-// collections: only those must be attributed to one.
+// TestKnownCause runs operations of which every fifth collects, with no other collections:
+// only those must be attributed to a collection.
 func TestKnownCause(t *testing.T) {
 	live := grow(16)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

@@ -30,8 +30,8 @@ const Waits = "waiting for a CPU"
 // maxOps limits the operations of one kind.
 const maxOps = 4 << 20
 
-// Read reads a trace. For a damaged or truncated trace it returns the Timeline
-// up to there, with Cut set; a trace without any event is an error.
+// Read reads a trace. For a damaged or truncated trace it returns the Timeline up to the
+// damage, with Cut set; a trace without any event is an error.
 func Read(r io.Reader) (*Timeline, error) {
 	in, err := exptrace.NewReader(r)
 	if err != nil {
@@ -75,7 +75,7 @@ type decoder struct {
 	line    *Timeline
 	open    map[ranged]bool
 	workers map[exptrace.GoID]*worker
-	active  [phases]int // ranges that are open, and workers that run, by phase
+	active  [phases]int // open ranges and running workers, by phase
 
 	ready   map[exptrace.GoID]int64 // since when
 	tasks   map[exptrace.TaskID]named
@@ -103,7 +103,7 @@ type named struct {
 func (d *decoder) now() Phase {
 	for p := Stop; p > None; p-- {
 		worker := p == Idle || p == Dedicated
-		if d.active[p] > 0 && (!worker || d.active[Mark] > 0) { // one still running after the mark phase does not mark
+		if d.active[p] > 0 && (!worker || d.active[Mark] > 0) { // a worker may run past the mark phase without marking
 			return p
 		}
 	}
@@ -146,7 +146,8 @@ func (d *decoder) event(e exptrace.Event, at int64) {
 	}
 }
 
-// bound records the start or end of one of the runtime's ranges. One that is open may be said to start again.
+// bound records the beginning or end of one of the runtime's ranges. The trace may report
+// the beginning of an open range again.
 func (d *decoder) bound(r exptrace.Range, begins bool) {
 	of := ranged{of: r.Scope}
 	switch {
@@ -173,7 +174,7 @@ func (d *decoder) bound(r exptrace.Range, begins bool) {
 	}
 }
 
-// label records what a running worker of the collector is about to do.
+// label records the kind of a collector's worker that runs.
 func (d *decoder) label(l exptrace.Label) {
 	var kind Phase
 	switch l.Label {

@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// BenchmarkSource measures the CPU time that a program spends on observing its
-// collector, for each source of that knowledge. It runs the same work,
-// allocation beside a live heap so that collections follow one another,
-// alternately with and without the source. It reports the median of the ratios
-// and its quartiles; source=none is the noise.
+// BenchmarkSource measures the CPU time that a program spends on observing its collector,
+// for each source of this information. It runs the same work, allocation beside a live heap
+// so that collections follow one another, alternately with and without the source. It
+// reports the median of the ratios and its quartiles; source=none is the noise.
 func BenchmarkSource(b *testing.B) {
 	for _, s := range []struct {
 		name  string

@@ -7,17 +7,17 @@ import (
 	"io"
 )
 
-// Follow reads r to its end on platforms where single writes cannot be
-// distinguished. It calls each for every cycle as soon as its line is complete.
-// Other output goes to own, line by line; an unfinished line is held back until
-// it is complete, or longer than any line of the runtime. The Trace has no Cycles.
+// Follow reads r to its end on platforms where single writes cannot be distinguished. It
+// calls each for every cycle as soon as its line is complete. Other output goes to own,
+// line by line; an unfinished line is held back until it is complete, or longer than any
+// line of the runtime. The Trace has no Cycles.
 //
-// The runtime writes a line in pieces. If lines of the program fall between two
-// pieces, or an unfinished line of the program precedes them, Follow
-// reassembles the line if exactly that gives one of the format.
+// The runtime writes a line in pieces. If lines of the program fall between two pieces, or
+// an unfinished line of the program precedes them, Follow reassembles the line if that
+// yields a line of the format.
 func Follow(r io.Reader, own io.Writer, each func(Cycle)) (Trace, error) {
 	f := follower{own: own, each: each}
-	in := bufio.NewReader(r) // of a line that does not fit it gives one piece after another
+	in := bufio.NewReader(r) // a line longer than the buffer comes in pieces
 	var err error
 	for piece := false; err == nil || piece; {
 		var b []byte
@@ -33,20 +33,20 @@ func Follow(r io.Reader, own io.Writer, each func(Cycle)) (Trace, error) {
 	return f.Trace, errors.Join(failure(err), f.err)
 }
 
-// patience is how many lines of the program may interrupt one of the runtime.
+// patience is the number of the program's lines that may interrupt a line of the runtime.
 const patience = 8
 
 type follower struct {
 	Trace
 	own  io.Writer
 	each func(Cycle)
-	err  error // the first error of own
+	err  error // the first error from own
 
 	broken []byte // starts like a runtime line but has no end
 	waited int    // lines since then
 }
 
-// line takes a whole line including its end, or the rest of the last one.
+// line processes a whole line including its end, or the unfinished last one.
 func (f *follower) line(b []byte) {
 	text, ok := bytes.CutSuffix(b, []byte("\n"))
 	if ok && (f.found(text) || f.mend(text)) {
@@ -111,8 +111,7 @@ func (f *follower) release() {
 	f.broken = f.broken[:0]
 }
 
-// ends reports whether text ends like a runtime line, a quick way to reject
-// most others.
+// ends reports whether text ends like a runtime line: a quick test that rejects most others.
 func ends(text []byte) bool {
 	return bytes.HasSuffix(text, []byte(" P")) || bytes.HasSuffix(text, []byte(" P (forced)"))
 }

@@ -65,7 +65,7 @@ func FuzzFollow(f *testing.F) {
 		if err != nil || (got.Streams == 0) != (cycles == 0) {
 			t.Fatalf("%d cycles, %+v, %v", cycles, got, err)
 		}
-		if cycles == 0 && own.Len() != len(in) { // a broken line comes late: the order may differ
+		if cycles == 0 && own.Len() != len(in) { // a broken line is released late: the order may differ
 			t.Fatalf("%q became %q", in, own.String())
 		}
 	})

@@ -9,10 +9,9 @@
 // recognises runtime lines by their sequence of fragments. [ReadLines] is for
 // platforms without such pipes.
 //
-// A line that arrives whole does not come from a runtime that writes to this
-// stream. Either a subprocess printed it and its parent relayed it, as the go
-// command does for its compilers, or the program made it up. Such lines are
-// counted but not trusted.
+// A line that arrives whole does not come from a runtime that writes to this stream. Either
+// a subprocess printed it and its parent relayed it, as the go command does for its
+// compilers, or the program forged it. Such lines are counted but not trusted.
 //
 // The formats are those of Go 1.5 and later (package runtime, "Environment
 // Variables"). Three are known: Go 1.5 had five phases, Go 1.6 has the three of
@@ -30,8 +29,7 @@ import (
 	"time"
 )
 
-// A Cycle is one collection as reported by its line. The zero value is no
-// cycle; copies are independent.
+// A Cycle is one collection as reported by its line. The zero value is not a cycle; copies are independent.
 type Cycle struct {
 	N  uint64        // number within the process, from 1
 	At time.Duration // when it began, since process start
@@ -56,10 +54,10 @@ type Cycle struct {
 	Stream int
 }
 
-// Pause is the wall time that the cycle stopped the world.
+// Pause returns the wall time for which the cycle stopped the world.
 func (c Cycle) Pause() time.Duration { return c.SweepTermination + c.MarkTermination }
 
-// CPU is the CPU time of the cycle, including idle-time marking.
+// CPU returns the CPU time of the cycle, including idle-time marking.
 func (c Cycle) CPU() time.Duration {
 	return c.SweepTerminationCPU + c.AssistCPU + c.DedicatedCPU + c.IdleCPU + c.MarkTerminationCPU
 }

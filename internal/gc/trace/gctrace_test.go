@@ -57,7 +57,7 @@ func TestParseLineRefuses(t *testing.T) {
 	}
 }
 
-// fragments returns c in the pieces that the runtime writes.
+// fragments returns c in the pieces in which the runtime writes it.
 func fragments(c Cycle) []string {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.3f", float64(d)/1e6) }
 	mb := func(n int64) string { return fmt.Sprint(n >> 20) }
@@ -159,7 +159,7 @@ func TestReadPacketsTellsProcessesApart(t *testing.T) {
 	}
 }
 
-// forms has a line of every form, in the runtime's fragments.
+// forms has a line of every format, in the runtime's fragments.
 var forms = map[string]string{
 	"go1.26": "gc |1| @|0.021|s |0|%|: |0.15|+|0.37|+|0.25| ms clock, |3.0|+|0.19|/|0.39|/|0.60|+|5.0| ms cpu, |" +
 		"4|->|4|->|0| MB, |5| MB goal, |0| MB stacks, |0| MB globals, |48| P|\n",
@@ -195,8 +195,8 @@ func TestFormsSinceGo15(t *testing.T) {
 	}
 }
 
-// TestPublishedLines reads the lines of a benchmark on 48 CPUs that a blog post
-// of 2017 shows, with those between number 17 and number 6789 left out.
+// TestPublishedLines reads lines from a blog post of 2017 about a benchmark on 48 CPUs,
+// which omits those between numbers 17 and 6789.
 func TestPublishedLines(t *testing.T) {
 	lines, err := os.ReadFile("testdata/go1.9.log")
 	if err != nil {
@@ -235,7 +235,7 @@ func TestReadPacketsLosesNothing(t *testing.T) {
 	}
 }
 
-// TestReadPacketsCut ends a program amid its second line, after each fragment.
+// TestReadPacketsCut ends a program within its second line, after each fragment.
 func TestReadPacketsCut(t *testing.T) {
 	first, second := fragments(Cycle{N: 1}), fragments(Cycle{N: 2})
 	for n := range len(second) - 1 {
@@ -270,7 +270,7 @@ func FuzzParseLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		c, err := ParseLine(line)
-		const longest = 1e9 * time.Millisecond // phases of Go 1.5 add up to more than the format can hold
+		const longest = 1e9 * time.Millisecond // phases of Go 1.5 add up to more than the format allows
 		if err != nil || c.Marking >= longest || c.DedicatedCPU >= longest {
 			return
 		}

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// A Trace is what a stream held besides the program's own output.
+// A Trace is the information in a stream besides the program's own output.
 type Trace struct {
 	Cycles []Cycle // in the order in which their lines ended
 	// Relayed counts the gctrace lines that arrived whole.
 	Relayed int
-	// Cut is the bytes of lines that the end of the program cut.
+	// Cut is the number of bytes in lines that the program's end cut off.
 	Cut int
 	// Streams is the number of processes that printed cycles, as far as the
 	// numbering distinguishes them.
@@ -30,7 +30,7 @@ type Trace struct {
 	last []uint64 // latest N of each stream
 }
 
-// number determines the process that c belongs to.
+// number assigns c to the process that printed it.
 func (t *Trace) number(c *Cycle) {
 	c.Stream = slices.Index(t.last, c.N-1)
 	if c.Stream < 0 {
@@ -77,8 +77,8 @@ func ReadPackets(r io.Reader, own io.Writer) (Trace, error) {
 	return t, errors.Join(failure(err), rest.err)
 }
 
-// cut reports whether an unfinished line is one of the runtime that the end of the
-// program cut: it has its time, or continues those that came whole.
+// cut reports whether an unfinished line is a runtime line cut off by the program's end: it
+// has its time, or its number continues those of whole lines.
 func (t *Trace) cut(p *partial) bool {
 	const sure = 4 // "gc ", a number, " @", a time
 	if p.step >= sure {
@@ -89,7 +89,7 @@ func (t *Trace) cut(p *partial) bool {
 	return len(t.last) > 0 && (number == "" || err == nil && slices.Contains(t.last, n-1))
 }
 
-// ReadLines reads r to its end as [Follow] does, and keeps the cycles.
+// ReadLines reads r to its end like [Follow], and keeps the cycles.
 func ReadLines(r io.Reader, own io.Writer) (Trace, error) {
 	var cycles []Cycle
 	t, err := Follow(r, own, func(c Cycle) { cycles = append(cycles, c) })
@@ -97,7 +97,7 @@ func ReadLines(r io.Reader, own io.Writer) (Trace, error) {
 	return t, err
 }
 
-// failure is the error that ended a stream, nil for its end.
+// failure returns the error that ended a stream, nil for io.EOF.
 func failure(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -187,8 +187,8 @@ func isNumber(packet []byte) bool {
 	return true
 }
 
-// grammar is the fragment sequence of a line; see gcMarkTermination in
-// runtime/mgc.go. What some releases do not print is optional.
+// grammar is the fragment sequence of a line; see gcMarkTermination in runtime/mgc.go.
+// Fragments that some releases do not print are optional.
 var grammar = func() []fragment {
 	n := fragment{}
 	lit := func(s string) fragment { return fragment{text: s} }
@@ -210,8 +210,8 @@ var grammar = func() []fragment {
 type ownWriter struct {
 	w       io.Writer
 	relayed int    // lines held back
-	line    []byte // part of the current line not passed on yet
-	begun   bool   // part of it was passed on
+	line    []byte // part of the current line not yet passed on
+	begun   bool   // part of the line was passed on
 	err     error  // the first error of w
 }
 
