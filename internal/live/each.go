@@ -8,13 +8,11 @@ import (
 	"time"
 )
 
-// maxBackoff is the longest time between two attempts to find the process
-// again.
+// maxBackoff is the longest time between two attempts to reconnect.
 const maxBackoff = 5 * time.Second
 
-// Each calls each for every sample until it returns false or the feed has ended. If
-// a feed fails before the first sample, that is an error; later failures are retried,
-// and status is told.
+// Each calls each for every sample until it returns false or the feed has ended. An error
+// before the first sample is returned; later ones are reported to status and retried.
 func Each(ctx context.Context, feed Feed, c Config, status func(string), each func(Sample) (more bool)) error {
 	first := ctx
 	if c.Wait > 0 {

@@ -36,17 +36,17 @@ var traceFigures = []monitor.Figure{
 		Chart: "Collections"},
 }
 
-// A traceFeed turns gctrace lines into samples: one for all collections of an
-// interval, by the program's clock.
+// A traceFeed turns gctrace lines into samples: one for all collections of an interval of
+// the program's clock.
 type traceFeed struct {
 	name   string
 	config Config
-	in     io.Closer   // what Close closes, to end a read that waits; nil for none
-	events chan func() // what happened to the stream, for the goroutine that calls Next
+	in     io.Closer   // closed by Close to end a blocked read; nil for none
+	events chan func() // events of the stream, executed by the goroutine that calls Next
 	stop   context.CancelFunc
 
 	// The fields below belong to the goroutine that calls Next.
-	stream   int // the process shown: the latest to start
+	stream   int // the process shown: the latest one started
 	others   int // collections of earlier processes
 	epoch    int
 	base     time.Time     // of the process's clock
@@ -56,13 +56,13 @@ type traceFeed struct {
 	live     int64         // of the previous cycle
 	pending  bool
 	caughtUp bool
-	backlog  []Sample // until then
+	backlog  []Sample // samples before catching up
 	ready    []Sample
 	ended    error // of the stream
 	result   trace.Trace
 }
 
-// maxBacklog is how many past samples are kept: those the page shows.
+// maxBacklog is the number of past samples to keep: as many as the page shows.
 const maxBacklog = 600
 
 func newTraceFeed(name string, r io.Reader, c Config) *traceFeed {
@@ -118,7 +118,7 @@ func (f *traceFeed) Next(ctx context.Context) (Sample, error) {
 	return s, nil
 }
 
-// end takes the end of the stream, without an error or with one.
+// end handles the end of the stream, with or without an error.
 func (f *traceFeed) end(result trace.Trace, err error) {
 	if f.pending {
 		f.emit()
@@ -136,7 +136,7 @@ func (f *traceFeed) end(result trace.Trace, err error) {
 	}
 }
 
-// caught takes the point where all available input was read, which last changed then.
+// caught handles the point where all available input has been read; the input last changed at changed.
 func (f *traceFeed) caught(changed time.Time) {
 	if !f.caughtUp && f.pending {
 		f.emit()
@@ -144,7 +144,7 @@ func (f *traceFeed) caught(changed time.Time) {
 	f.catchUp(changed)
 }
 
-// catchUp emits the past samples; the last one is as old as the file.
+// catchUp emits the past samples, shifted so that the last one is as old as the file.
 func (f *traceFeed) catchUp(at time.Time) {
 	if f.caughtUp {
 		return
@@ -197,7 +197,7 @@ func (f *traceFeed) cycle(c trace.Cycle) {
 		c.SweepTerminationCPU + c.MarkTerminationCPU} {
 		s[5+i] += d.Seconds()
 	}
-	s[9] += float64(max(c.EndBytes-f.live, 0)) // marking also found objects allocated meanwhile
+	s[9] += float64(max(c.EndBytes-f.live, 0)) // marking also found objects allocated during it
 	f.live = c.LiveBytes
 	s[10] = float64(c.N)
 	if c.Forced {
@@ -267,9 +267,9 @@ type tail struct {
 	name   string
 	file   *os.File
 	offset int64
-	next   *os.File // has replaced file, which may have got more before that; nil if none has
+	next   *os.File // has replaced file, which may have grown before that; nil if none has
 	ctx    context.Context
-	caught func(changed time.Time) // called when all available input was read
+	caught func(changed time.Time) // called when all available input has been read
 	told   bool
 }
 
@@ -305,7 +305,7 @@ func (t *tail) Read(b []byte) (int, error) {
 	}
 }
 
-// follow starts over if the file is shorter than it was, or a different one.
+// follow starts over if the file has become shorter, or has been replaced.
 func (t *tail) follow() error {
 	here, err := t.file.Stat()
 	if err != nil {
@@ -318,7 +318,7 @@ func (t *tail) follow() error {
 	}
 	there, err := os.Stat(t.name)
 	if err != nil || os.SameFile(here, there) {
-		return nil // it may come back
+		return nil // the name may reappear
 	}
 	if next, err := os.Open(t.name); err == nil {
 		t.next = next
@@ -326,7 +326,7 @@ func (t *tail) follow() error {
 	return nil
 }
 
-// release closes what t has open, once the goroutine that reads has ended with the feed.
+// release closes t's files, once the reading goroutine has ended with the feed.
 func (t *tail) release() {
 	t.file.Close()
 	if t.next != nil {

@@ -55,7 +55,7 @@ func TestStreamOfNothing(t *testing.T) {
 	}
 }
 
-// If a new process starts within a stream, the feed shows that one.
+// If a new process starts within a stream, the feed switches to it.
 func TestStreamOfTwoProcesses(t *testing.T) {
 	in := traceLine(1, "0.1", 4, 6, 2) + traceLine(2, "5.1", 4, 6, 2) + traceLine(1, "0.2", 4, 7, 2) + traceLine(3, "9.9", 4, 6, 2)
 	f := openTest(t, "-", Config{Interval: time.Second, Stdin: strings.NewReader(in)})
@@ -119,7 +119,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// What a file gets between the last look and its replacement is read too.
+// Input that arrives between the last check of a file and its replacement is read too.
 func TestTailOfAReplacedFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trace")
 	write := func(name, text string) {

@@ -17,11 +17,10 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// noGoal is the least goal that means none.
+// noGoal is the least goal that means that there is none.
 const noGoal = 1 << 50
 
-// Keys and charts that runtime.MemStats shares with package monitor, and some
-// of its own.
+// Figures from runtime.MemStats: keys and charts shared with package monitor, and a few of its own.
 var statsFigures = []monitor.Figure{
 	{Key: "/heap/objects:bytes", Help: "Objects, live and not yet swept.", Chart: "Heap"},
 	{Key: "/heap/goal:bytes", Help: "Heap size at which a collection should end.", Chart: "Heap"},
@@ -56,9 +55,8 @@ type reading struct {
 	maxRSS     float64
 }
 
-// values returns the values of statsFigures. The longest pause covers the
-// collections after the first seen ones, as far as the ring of 256 still has
-// them.
+// values returns the values of statsFigures. The longest pause covers the collections after
+// the first seen ones, as far as they are still in the ring of 256.
 func (r *reading) values(seen uint32) []float64 {
 	m := &r.MemStats
 	goal := float64(m.NextGC)
@@ -73,7 +71,7 @@ func (r *reading) values(seen uint32) []float64 {
 		}
 	}
 	total := float64(m.PauseTotalNs) / 1e9
-	if m.PauseTotalNs == 0 && m.NumGC > 0 { // pprof does not say
+	if m.PauseTotalNs == 0 && m.NumGC > 0 { // pprof does not report it
 		total = math.NaN()
 	}
 	return []float64{float64(m.HeapAlloc), goal, float64(m.Sys), float64(m.HeapReleased), float64(m.StackInuse),
@@ -218,7 +216,7 @@ func parseHeap(body []byte) (*reading, error) {
 			}
 		}
 	}
-	if min(m.HeapAlloc, m.NextGC, m.Sys, m.TotalAlloc, m.Mallocs) == 0 { // not every version has the others
+	if min(m.HeapAlloc, m.NextGC, m.Sys, m.TotalAlloc, m.Mallocs) == 0 { // not every version has the other fields
 		return nil, fmt.Errorf("%w: a heap profile without runtime.MemStats", errNotHere)
 	}
 	return r, nil

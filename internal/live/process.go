@@ -22,14 +22,14 @@ var kernelFigures = []monitor.Figure{
 	{Key: "/process/threads:threads", Help: "Threads of the process.", Chart: "Threads"},
 }
 
-// errNoProcess is look's error once the process has ended.
+// errNoProcess is returned by look once the process has ended.
 var errNoProcess = errors.New("no such process")
 
-// A processFeed shows a process of this machine: the kernel's figures, and
-// those from one of the ports it listens on.
+// A processFeed shows a process of this machine: the kernel's figures, and those from a
+// port that it listens on.
 type processFeed struct {
 	pid     int
-	started string // distinguishes the process from a later one with the same number
+	started string // distinguishes the process from a later one with the same ID
 	of      monitor.Process
 	config  Config
 	web     Feed // nil if no port has figures
@@ -39,7 +39,7 @@ type processFeed struct {
 	note    string
 }
 
-// openProcess finds out which figures the process offers.
+// openProcess determines which figures the process offers.
 func openProcess(pid int, c Config) (Feed, error) {
 	k, err := look(pid)
 	if err != nil {
@@ -137,7 +137,7 @@ func (f *processFeed) Next(ctx context.Context) (Sample, error) {
 	return s, nil
 }
 
-// look reads the kernel's figures; io.EOF when the process has ended.
+// look reads the kernel's figures; it returns io.EOF once the process has ended.
 func (f *processFeed) look() (kernelReading, error) {
 	k, err := look(f.pid)
 	if errors.Is(err, errNoProcess) || err == nil && k.started != f.started {
@@ -146,7 +146,7 @@ func (f *processFeed) look() (kernelReading, error) {
 	return k, err
 }
 
-// join adds the kernel's figures to the process's own.
+// join adds the kernel's figures to the sample.
 func (f *processFeed) join(s *Sample, k kernelReading) {
 	if f.figures == nil || len(f.figures) != len(s.Figures)+len(f.own) {
 		have := map[string]bool{}

@@ -54,7 +54,7 @@ func listening(pid int) ([]string, error) {
 	}
 	var found []string
 	for _, table := range []string{"tcp", "tcp6"} {
-		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // a protocol that is not available has none
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // missing for an unavailable protocol
 		for line := range strings.Lines(string(data)) {
 			// sl local remote state queues timer retransmits uid timeout inode
 			fields := strings.Fields(line)
@@ -70,8 +70,8 @@ func listening(pid int) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// answers reports whether what answers is the process, as far as it says. A process in a
-// container has another number there.
+// answers reports whether the server is the process, as far as its answer says. In a
+// container the process has another ID.
 func answers(pid int, s *sampler) bool {
 	if s.pid != 0 {
 		p, err := procfs.NewProc(pid)
@@ -86,8 +86,8 @@ func answers(pid int, s *sampler) bool {
 		(s.cmdline == "" || strings.TrimRight(string(line), "\x00") == strings.TrimRight(s.cmdline, "\x00"))
 }
 
-// reachable turns an address from /proc/net, in words of the machine's byte
-// order, into one to connect to; ok is false for non-local addresses.
+// reachable converts an address from /proc/net, in words of the machine's byte order, to
+// one to connect to; ok is false for non-local addresses.
 func reachable(s string) (address string, ok bool) {
 	host, port, _ := strings.Cut(s, ":")
 	words, err := hex.DecodeString(host)
@@ -98,7 +98,7 @@ func reachable(s string) (address string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	for i := 0; i < len(words); i += 4 { // every Linux that we build for is little-endian
+	for i := 0; i < len(words); i += 4 { // all Linux platforms that we build for are little-endian
 		slices.Reverse(words[i : i+4])
 	}
 	ip := net.IP(words)

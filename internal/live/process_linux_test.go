@@ -101,7 +101,7 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// A file that is followed is closed with its feed: isobar ui opens one again and again.
+// A followed file is closed with its feed: isobar ui opens files repeatedly.
 func TestFileIsClosed(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "gc.log")
 	if err := os.WriteFile(name, []byte(traceLine(1, "1", 4, 6, 2)), 0o600); err != nil {

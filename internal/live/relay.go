@@ -56,7 +56,7 @@ func Follow(ctx context.Context, target string, interval time.Duration) (*Relay,
 	return p, nil
 }
 
-// State says what is wrong, "" if nothing is.
+// State says what is wrong, "" if nothing.
 func (p *Relay) State() string {
 	if t := p.trouble.Load(); t != nil {
 		return *t
@@ -75,7 +75,7 @@ func (p *Relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.ServeHTTP(w, r)
 }
 
-// Add shows a sample.
+// Add shows a sample. A new epoch gets a new page.
 func (p *Relay) Add(s Sample) error {
 	m := p.last.Load()
 	if m == nil || p.epoch != s.Epoch {
@@ -106,7 +106,7 @@ func (p *Relay) Gap(why string) {
 	m.Add(time.Now(), slices.Repeat([]float64{math.NaN()}, len(m.Figures())))
 }
 
-// Close ends the page; its viewers keep what they have.
+// Close ends the page; its viewers keep what they have received.
 func (p *Relay) Close() {
 	if m := p.last.Load(); m != nil {
 		m.Close()

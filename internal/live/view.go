@@ -23,7 +23,7 @@ type History struct {
 // sparkWidth is how many samples a spark-line shows.
 const sparkWidth = 40
 
-// Add takes the next sample.
+// Add adds the next sample.
 func (h *History) Add(s Sample) {
 	if h.columns == nil || s.Epoch != h.last.Epoch || len(s.Figures) != len(h.last.Figures) {
 		h.columns = make(map[string]int, len(s.Figures))
@@ -50,8 +50,7 @@ func (h *History) Ready() bool { return h.before.Values != nil }
 // Last returns the newest sample.
 func (h *History) Last() Sample { return h.last }
 
-// Value returns a figure of the newest sample, or the rate per second of a
-// counter; NaN if there is none.
+// Value returns a figure of the newest sample, or the rate per second of a counter; NaN if missing.
 func (h *History) Value(key string) float64 {
 	i, ok := h.columns[key]
 	if !ok {
@@ -73,8 +72,8 @@ type row struct {
 	name  string
 	unit  string // of the value, named as in a metric
 	value func(*History) float64
-	// ceiling is the key of a figure that raises the value at the full height of the
-	// spark-line, which is at least the largest value shown; "" for none.
+	// ceiling is the key of a figure that the full height of the spark-line represents,
+	// unless a shown value is larger; "" for none.
 	ceiling string
 	before  string   // begins the text
 	of      string   // unit of the further figures
@@ -120,7 +119,7 @@ func gcCPU(h *History) float64 {
 	return sum
 }
 
-// text has the further figures that exist, each after its name.
+// text returns the row's further figures that exist, each after its name.
 func (r *row) text(h *History) string {
 	out := r.before
 	for i := 0; i < len(r.more); i += 2 {
@@ -236,7 +235,7 @@ func Spark(values []float64, ceiling float64, columns int) string {
 	return string(line)
 }
 
-// A Document is a sample as JSON, without values that are not numbers.
+// A Document is a sample as JSON, without NaN and infinite values.
 type Document struct {
 	Time    time.Time          `json:"time"`
 	Process monitor.Process    `json:"process"`

@@ -1,11 +1,10 @@
-// Package live reads the figures of another process from whatever it offers: the
-// page of package monitor, expvar, net/http/pprof, its gctrace lines, or only
-// what the kernel knows.
+// Package live reads the figures of another process from whatever it offers: the page of
+// package monitor, expvar, net/http/pprof, its gctrace lines, or only the kernel's figures.
 //
-// [Open] recognizes a target by its form and returns a [Feed], whose samples name
-// their figures like package monitor. A feed recovers from failures: Next may be
-// called again after any error but io.EOF. Samples lack the figures that a
-// process does not offer. [Each] goes through them, and a [Relay] is a page of them.
+// [Open] recognizes a target by its form and returns a [Feed], whose samples name their
+// figures like package monitor. A feed recovers from failures: Next may be called again
+// after any error but io.EOF. Samples lack the figures that a process does not offer.
+// [Each] iterates over them, and a [Relay] is a page of them.
 //
 // A feed only reads; it changes nothing in the process. Reading expvar or pprof
 // stops its world for a moment, as runtime.ReadMemStats does.
@@ -31,7 +30,7 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// A Sample is one look at a process.
+// A Sample is one reading of a process's figures.
 type Sample struct {
 	At      time.Time
 	Process monitor.Process
@@ -41,8 +40,7 @@ type Sample struct {
 	// Epoch counts the processes, or ways to watch them, that the feed has seen.
 	// Counters of different epochs are unrelated.
 	Epoch int
-	// Past is set if the sample was taken before the feed looked and is not the
-	// newest.
+	// Past is set if the sample was taken before the feed began, unless it is the newest such sample.
 	Past bool
 }
 
@@ -52,8 +50,7 @@ type Feed interface {
 	// stream or the process has ended. After another error Next may be called
 	// again.
 	Next(ctx context.Context) (Sample, error)
-	// Source says briefly where the figures come from. It is known after the first
-	// sample.
+	// Source says briefly where the figures come from. It is known after the first sample.
 	Source() string
 	// Notes tell the user about the samples, such as what is missing and how to
 	// get it.
@@ -64,14 +61,13 @@ type Feed interface {
 // Config configures a feed.
 type Config struct {
 	Interval time.Duration // between samples
-	Wait     time.Duration // for the first sample of Each; 0 for no bound
+	Wait     time.Duration // for the first sample of Each; 0 for no limit
 	// Once requests the present state only: a file is read to its end and not
 	// followed.
 	Once bool
 	// Stdin is the input for the target "-".
 	Stdin io.Reader
-	// Own gets the lines of a stream that do not come from the runtime; nil drops
-	// them.
+	// Own receives the lines of a stream that do not come from the runtime; nil drops them.
 	Own io.Writer
 }
 
@@ -102,7 +98,7 @@ func Open(target string, c Config) (Feed, error) {
 		"number of a process, a file with gctrace lines, or - for standard input", target)
 }
 
-// Shown returns a target without a password that its URL may have.
+// Shown returns a target without the password of its URL, if any.
 func Shown(target string) string {
 	if u, err := url.Parse(target); err == nil && u.User != nil {
 		return u.Redacted()
@@ -110,8 +106,8 @@ func Shown(target string) string {
 	return target
 }
 
-// parseURL returns the places to look for figures at a URL or host:port, and its user: at
-// and under the given path, then at the usual places.
+// parseURL returns the places to look for figures at a URL or host:port, and the URL's
+// user: at and under the given path first, then the usual places.
 func parseURL(target string) (_ []probe, user *url.Userinfo, ok bool) {
 	if !strings.Contains(target, "://") {
 		host, port, err := net.SplitHostPort(strings.SplitN(target, "/", 2)[0])
@@ -147,7 +143,7 @@ func parseURL(target string) (_ []probe, user *url.Userinfo, ok bool) {
 	return append(probes, usual(root)...), user, true
 }
 
-// usual returns the places where servers usually have figures, best first.
+// usual returns the places where servers usually offer figures, best first.
 func usual(base string) []probe {
 	return []probe{{base + "/debug/isobar/", openPage}, {base + "/debug/vars", openVars},
 		{base + "/debug/pprof/", openPprof}}
@@ -171,7 +167,7 @@ func newClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
 	}
 }
 
-// await waits for d; it returns false if ctx ended.
+// await waits for d; it returns false if ctx has ended.
 func await(ctx context.Context, d time.Duration) bool {
 	over, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

@@ -76,7 +76,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return srv
 }
 
-// The three kinds of server agree about the same process.
+// The three kinds of server report the same about one process.
 func TestServers(t *testing.T) {
 	m := newMonitor(t)
 	index := http.NewServeMux()
@@ -167,7 +167,7 @@ func TestWaysIn(t *testing.T) {
 	}
 }
 
-// A feed that lost its process finds the next one at the same place.
+// A feed that has lost its process finds the next one at the same address.
 func TestComesBack(t *testing.T) {
 	for _, kind := range []string{"page", "expvar"} {
 		t.Run(kind, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestComesBack(t *testing.T) {
 			first := next(t, f)
 			srv.CloseClientConnections()
 			srv.Close()
-			for { // samples under way still arrive
+			for { // samples in transit still arrive
 				if _, err := f.Next(t.Context()); err != nil {
 					break
 				}
@@ -205,7 +205,7 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
-// Counters that fall belong to another process.
+// Counters that decrease belong to another process.
 func TestRestartBehindTheSameAddress(t *testing.T) {
 	var total atomic.Int64 // the server's answer
 	total.Store(1000)

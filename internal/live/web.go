@@ -17,7 +17,7 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// A probe is a place where a process may offer figures, and what opens it.
+// A probe is a place where a process may offer figures, and the function that opens it.
 type probe struct {
 	url  string
 	open func(ctx context.Context, client *client, url string, c Config) (*sampler, error)
@@ -29,15 +29,14 @@ const maxBody = 64 << 20
 // errNotHere reports that a place has no figures; another may have some.
 var errNotHere = errors.New("no figures here")
 
-// A webFeed reads from a server. After an error it connects again, to whatever
-// is there then.
+// A webFeed reads from a server. After an error it connects again, to whatever answers then.
 type webFeed struct {
 	client *client
 	target string
 	probes []probe
 	config Config
 	epoch  int
-	from   *sampler // nil while there is none
+	from   *sampler // nil if not connected
 }
 
 // A sampler reads from one place until its first error.
@@ -74,10 +73,10 @@ func (f *webFeed) Next(ctx context.Context) (Sample, error) {
 	return s, nil
 }
 
-// errRestarted comes with the first sample of a new process.
+// errRestarted accompanies the first sample of a new process.
 var errRestarted = errors.New("a different process answers")
 
-// connect finds the best place that has figures.
+// connect finds the best place that offers figures.
 func (f *webFeed) connect(ctx context.Context) error {
 	var tried []string
 	for _, p := range f.probes {
@@ -160,7 +159,7 @@ func open(ctx context.Context, client *client, url string) (*http.Response, erro
 	return resp, nil
 }
 
-// A page is the page of package monitor: first its history, then its stream.
+// A page reads the page of package monitor: first its history, then its stream.
 type page struct {
 	url     string
 	process monitor.Process
@@ -173,8 +172,8 @@ type page struct {
 	cancel  context.CancelFunc
 }
 
-// longEvent bounds an event of the stream, which holds the samples that the
-// page missed, some hundred bytes each.
+// longEvent bounds an event of the stream, which holds the samples that the page missed,
+// some hundred bytes each.
 const longEvent = 8 << 20
 
 func openPage(ctx context.Context, client *client, url string, _ Config) (*sampler, error) {
@@ -200,7 +199,7 @@ func openPage(ctx context.Context, client *client, url string, _ Config) (*sampl
 	for i := range len(p.pending) - 1 {
 		p.pending[i].Past = true
 	}
-	// The request outlives this call, so it ends by its own context.
+	// The stream outlives this call, so it has its own context.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	resp, err := open(life, client, url+"stream?from="+history.Next)
 	if err != nil {
