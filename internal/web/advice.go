@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// An adviceBody is the body of the page of advice: what 'isobar advise --save' drew.
+// An adviceBody is the body of the page of advice, as drawn by 'isobar advise --save'.
 type adviceBody struct {
 	Created time.Time
 	Parts   template.HTML // facts, contents and main part

@@ -10,8 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
-// TestAnswerComesLast looks at a run before and after what it says is stored, with
-// no record in between.
+// TestAnswerComesLast views a run before and after its answer is stored, with no record in between.
 func TestAnswerComesLast(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)
@@ -37,7 +36,7 @@ func TestAnswerComesLast(t *testing.T) {
 	}
 }
 
-// TestPathsAreReadable: a run of a program names it as it was given.
+// TestPathsAreReadable: a run of a program shows the program's name as given.
 func TestPathsAreReadable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)

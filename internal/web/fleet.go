@@ -14,7 +14,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// fleetAge is how long a fleet's answer is reused for other readers.
+// fleetAge is how long a fleet's answer is reused.
 const fleetAge = 1500 * time.Millisecond
 
 // fleetWait bounds the wait for a fleet.
@@ -25,12 +25,12 @@ type fleetSource struct {
 	ask func(context.Context) (*fleet.Status, error)
 
 	mu   sync.Mutex
-	at   time.Time // of the answer; owned by mu
+	at   time.Time // of the answer; guarded by mu
 	last *fleetBody
 }
 
-// get returns the page's current body. It does not fail: the body shows an
-// error above the last known state.
+// get returns the current body of the page. It does not fail: the body shows an error above
+// the last known state.
 func (f *fleetSource) get() *fleetBody {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func (f *fleetSource) get() *fleetBody {
 	return body
 }
 
-// A fleetBody is the body of the page of a fleet: what it last answered.
+// A fleetBody is the body of the fleet's page: the fleet's last answer.
 type fleetBody struct {
 	fleet.Status
 	Empty   *empty

@@ -59,7 +59,7 @@ func TestFleetPage(t *testing.T) {
 	}
 }
 
-// A fleet that fails keeps its last known state, with the reason above it.
+// The page of a failing fleet keeps the last known state, with the error above it.
 func TestFleetTrouble(t *testing.T) {
 	var fails atomic.Bool
 	var asked atomic.Int32
@@ -84,7 +84,7 @@ func TestFleetTrouble(t *testing.T) {
 	}
 }
 
-// Events hold only the parts that changed.
+// Events hold only the changed parts.
 func TestFleetEvents(t *testing.T) {
 	var dead atomic.Uint64
 	server := newServer(t, Config{Store: "none.db", Fleet: func(context.Context) (*fleet.Status, error) {

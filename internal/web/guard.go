@@ -41,9 +41,8 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request, next http.Handler
 	}
 }
 
-// foreign reports whether a page of another origin makes the request. Following
-// a link from one is allowed, because the reader gets the answer, not that
-// page.
+// foreign reports whether a page of another origin makes the request. Following a link from
+// one is allowed, because the reader receives the answer, not that page.
 func foreign(r *http.Request) bool {
 	if origin, ok := r.Header["Origin"]; ok {
 		u, err := url.Parse(origin[0])

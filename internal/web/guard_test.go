@@ -48,7 +48,7 @@ func TestGuardOnLoopback(t *testing.T) {
 	}
 }
 
-// TestNothingChanges checks that every page answers reading methods only.
+// TestNothingChanges checks that every page answers only methods that read.
 func TestNothingChanges(t *testing.T) {
 	for _, config := range []Config{{}, {Token: "secret"}} {
 		config.Store = filepath.Join(t.TempDir(), "none.db")

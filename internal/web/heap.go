@@ -28,7 +28,7 @@ func (s *Server) heapPage(*http.Request) (*frame, error) {
 	return f, nil
 }
 
-// serveHeap serves a report, which has its style in itself.
+// serveHeap serves a report, whose style is inline.
 func (s *Server) serveHeap(w http.ResponseWriter, name string) {
 	var b bytes.Buffer
 	report, err := heap.Load(name)

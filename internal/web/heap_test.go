@@ -38,7 +38,7 @@ func TestHeapPages(t *testing.T) {
 			t.Errorf("%s: %d, want %d with %q: %.500s", tc.address, status, tc.status, tc.want, body)
 		}
 		rules := h.Get("Content-Security-Policy")
-		own := tc.address == "/heap/1" // a report, with its style in itself
+		own := tc.address == "/heap/1" // a report with inline style
 		if strings.Contains(rules, "'unsafe-inline'") != own || own && strings.Contains(rules, "script-src") {
 			t.Errorf("%s has the policy %q", tc.address, rules)
 		}

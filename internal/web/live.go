@@ -83,11 +83,11 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// alive is an event that says nothing new.
+// alive is a comment that keeps the connection alive.
 const alive = ": alive\n\n"
 
-// stream sends server-sent events, one now and one after each interval, until next has no
-// more or the client leaves.
+// stream sends server-sent events, one now and one after each interval, until next reports
+// no more or the client leaves.
 func stream(w http.ResponseWriter, r *http.Request, every time.Duration, next func() (event string, more bool)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {

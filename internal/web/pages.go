@@ -24,11 +24,11 @@ func init() {
 	register(sitePage{"/run/{run}/cell/{cell}", (*Server).cellPage, nav{}})
 }
 
-// pageRuns is how many runs a page of the list shows.
+// pageRuns is the number of runs on a page of the list.
 const pageRuns = 50
 
-// An empty is the body of a page with nothing to show yet: what it will show,
-// and the commands that get there.
+// An empty is the body of a page with nothing to show yet: what it will show, and the
+// commands that lead there.
 type empty struct {
 	Text     string
 	Commands []string
@@ -115,7 +115,7 @@ func noRuns() *empty {
 		[]string{"isobar lab", "isobar lab run exec --gc default,400,off -- ./yourprogram"}}
 }
 
-// find returns the store and a run in it, by its number or as "last".
+// find returns the store and a run in it, given by number or as "last".
 func (s *Server) find(id string) (*store.Store, store.Run, error) {
 	from, err := s.source.get()
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Server) find(id string) (*store.Store, store.Run, error) {
 	return from, run, err
 }
 
-// view reads how the reader wants the page shown.
+// view reads the reader's display options from the address.
 func view(r *http.Request) (page.View, error) {
 	query := r.URL.Query()
 	v := page.View{Exact: query.Get("units") == "base"}
@@ -176,7 +176,7 @@ type cellLink struct {
 	State             string // "" if finished
 }
 
-// listedCells is the most cells that a run's page links to.
+// listedCells is the maximum number of cells that a run's page links to.
 const listedCells = 4000
 
 func (s *Server) runPage(r *http.Request) (*frame, error) {

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestNavigation follows each link of the navigation, without a store: it leads
-// to a page that says what brings something to show, and is marked there as the
-// current one.
+// TestNavigation follows each link of the navigation, without a store: the page says how to
+// get something to show, and marks its own link as the current one.
 func TestNavigation(t *testing.T) {
 	server := newServer(t, Config{Store: filepath.Join(t.TempDir(), "none.db")})
 	links := new(frame).Site()

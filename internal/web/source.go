@@ -9,13 +9,13 @@ import (
 	"github.com/isobar-go/isobar/internal/session"
 )
 
-// A source opens the store on first use, and again when another file has replaced it.
+// A source opens the store on first use, and again after another file has replaced it.
 type source struct {
 	path string
 
 	mu   sync.Mutex
-	open *store.Store // owned by mu
-	info os.FileInfo  // of the file that is open; owned by mu
+	open *store.Store // guarded by mu
+	info os.FileInfo  // of the open file; guarded by mu
 }
 
 func (o *source) get() (*store.Store, error) {
@@ -48,19 +48,20 @@ func (o *source) close() error {
 	return err
 }
 
-// A loaded run is kept until the store has something newer of it.
+// A loaded run is cached until the store has something newer on it.
 type loaded struct {
 	from     *store.Store
 	records  int
-	answer   int // bytes of what a tuned run was found to say, which comes last
+	answer   int // length of a tuned run's answer, which is stored last
 	run      session.Run
 	analysis *stat.Analysis
 }
 
-// keepLoaded is how many runs are kept.
+// keepLoaded is the number of cached runs.
 const keepLoaded = 4
 
-// load reads a run by its number or as "last", with a cache of recent ones. The result is shared: nobody may change it.
+// load reads a run given by number or as "last", with a cache of recent ones. Callers share
+// the result and must not change it.
 func (s *Server) load(name string) (session.Run, *stat.Analysis, error) {
 	from, now, err := s.find(name)
 	if err != nil {

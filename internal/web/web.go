@@ -1,25 +1,22 @@
-// Package web is the local user interface: pages over the store, for a browser
-// on this machine.
+// Package web is the local user interface: pages over the store, for a browser on this machine.
 //
-// A [Server] is an http.Handler. It shows the runs of a store, a run with all its
-// plots, a cell, two runs side by side, claims and advice, and the current state
-// of a fleet and of running processes. Package report draws a run's page as well
-// as the self-contained file: there is one renderer. The store is opened
-// read-only, so measurements may write to it meanwhile: pages of an incomplete
-// run follow its progress by server-sent events.
+// A [Server] is an http.Handler. It shows the runs of a store, a run with all its plots, a
+// cell, two runs side by side, claims and advice, and the current state of a fleet and of
+// running processes. Package page draws both a run's page and the self-contained file. The
+// store is opened read-only, so measurements may write to it meanwhile: pages of an
+// incomplete run follow its progress by server-sent events.
 //
 // # Security
 //
-// No request changes anything: the server takes GET and HEAD only. On a loopback
-// address it refuses requests that name another host (a web page can rebind its
-// own name to this address) and requests from pages of another origin. With a
-// Token it serves only requests that carry it: once in the address, then in a
-// cookie that other sites cannot make a browser send. Its pages have a policy
-// that allows no external script, style or request.
+// No request changes anything: the server accepts only GET and HEAD. On a loopback address
+// it refuses requests that name another host (a web page can rebind its own name to this
+// address) and requests from pages of another origin. With a Token it serves only requests
+// that carry it: once in the address, then in a cookie that other sites cannot make a
+// browser send. Its pages have a policy that allows no external script, style or request.
 //
 // # Links
 //
-// An address says what is shown: the run, the cell, ?units=base for all digits in
+// The address determines what is shown: the run, the cell, ?units=base for all digits in
 // base units, ?from= and ?to= (milliseconds) for a part of a cell's time.
 //
 // # Concurrency
@@ -64,8 +61,7 @@ type Config struct {
 	Token string
 	// Ledger returns the claims with the store's evidence. Calls may be concurrent.
 	Ledger func() (*text.Ledger, error)
-	// Fleet asks a fleet what it is doing; nil if none was named. Calls do not
-	// overlap.
+	// Fleet returns the state of a fleet; nil if none was named. Calls do not overlap.
 	Fleet func(context.Context) (*fleet.Status, error)
 	// Watched are the running processes with a live page.
 	Watched []Watched
@@ -81,8 +77,8 @@ type Server struct {
 	fleet  *fleetSource  // nil if there is none
 
 	mu     sync.Mutex
-	loaded []loaded    // the runs looked at last; owned by mu
-	ledger ledgerState // the claims looked at last; owned by mu
+	loaded []loaded    // the most recently shown runs; guarded by mu
+	ledger ledgerState // the most recently shown claims; guarded by mu
 }
 
 // New returns a Server. Close releases its resources.
@@ -123,9 +119,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.guard(w, r, s.mux)
 }
 
-// A frame is a page: its surroundings and its content.
+// A frame is a page: its frame and its content.
 type frame struct {
-	Section string // of the site's navigation
+	Section string // the section of the navigation
 	Title   string
 	Report  *page.Page // facts, contents and figures; nil for none
 	Back    *link      // the page above
@@ -148,21 +144,20 @@ func (f *frame) CurrentIs(section string) template.HTMLAttr {
 	return ""
 }
 
-// A sitePage is a page of the site. The file that has it registers it.
+// A sitePage is a page of the site, registered by the file that defines it.
 type sitePage struct {
-	pattern string // of its address, as http.ServeMux takes it, without the method
+	pattern string // its address as a pattern for http.ServeMux, without the method
 	serve   func(*Server, *http.Request) (*frame, error)
 	nav     nav // its link in the navigation; the zero value for none
 }
 
-// A nav is a link in the navigation. Its section is that of the frames for which
-// it is the current one.
+// A nav is a link in the navigation. Section matches that of the frames for which the link is current.
 type nav struct {
 	Place               int // from left to right
 	Section, Name, Href string
 }
 
-// sitePages are all pages. Init functions fill it; nothing changes it afterwards.
+// sitePages are all pages. Only init functions change it.
 var sitePages []sitePage
 
 // register adds a page. It is called from init functions.
@@ -175,7 +170,7 @@ func init() {
 
 func noPage(*Server, *http.Request) (*frame, error) { return nil, errNoPage }
 
-// Site is the navigation.
+// Site returns the links of the navigation.
 func (f *frame) Site() (links []nav) {
 	for _, p := range sitePages {
 		if p.nav.Name != "" {
@@ -186,7 +181,7 @@ func (f *frame) Site() (links []nav) {
 	return links
 }
 
-// templates are those of all pages, by the names of their files.
+// templates are the templates of all pages, by file name.
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	base := template.Must(page.Templates().Funcs(template.FuncMap{"clean": text.Clean}).ParseFS(assets,
 		"assets/layout.tmpl"))
@@ -202,7 +197,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// write sends a page: whole, or an error in its place.
+// write sends a whole page, or an error instead.
 func (s *Server) write(w http.ResponseWriter, f *frame) {
 	f.Store, f.Version = s.config.Store, s.config.Version
 	if f.Title == "" && f.Report != nil {
@@ -224,7 +219,7 @@ var errNoPage = errors.New("web: there is no page at this address; the navigatio
 // errBadRequest is wrapped by errors about an invalid address.
 var errBadRequest = errors.New("invalid address")
 
-// errorFrame is a page that says what went wrong and what to do.
+// errorFrame returns a page that says what went wrong and what to do.
 func errorFrame(err error) *frame {
 	f := &frame{main: templates()["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError,
 		Body: text.Clean(err.Error())}

@@ -170,8 +170,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestOneRenderer checks that a run's page has the very drawings and tables of
-// the self-contained file.
+// TestOneRenderer checks that a run's page has exactly the drawings and tables of the self-contained file.
 func TestOneRenderer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)
@@ -237,7 +236,7 @@ func TestNoStore(t *testing.T) {
 	}
 }
 
-// TestBadStores opens files that are not whole stores.
+// TestBadStores opens files that are not complete stores.
 func TestBadStores(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole.db")
 	s := testStore(t, whole)
@@ -318,8 +317,7 @@ func TestWhileMeasuring(t *testing.T) {
 	}
 }
 
-// TestClaims shows the ledger, and checks that it is computed again only if the
-// store has something new.
+// TestClaims shows the ledger, and checks that it is recomputed only if the store has changed.
 func TestClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)
@@ -338,7 +336,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestEvents follows a run to its end, and also leaves midway.
+// TestEvents follows a run to its end, and another one partly.
 func TestEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)
