@@ -31,8 +31,8 @@ func New[T any](a Allocator) *T {
 	return zeroAt[T](a.alloc(roundUp(sizeOf[T]())))
 }
 
-// MakeSlice returns a slice of n zero Ts with no spare capacity. It panics if T
-// holds pointers or n is negative or absurd.
+// MakeSlice returns a slice of n zero Ts with no spare capacity. It panics if T holds
+// pointers or n is negative or absurdly large.
 func MakeSlice[T any](a Allocator, n int) []T {
 	if holdsPointers[T]() {
 		refuse[T]("MakeSlice")

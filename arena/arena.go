@@ -71,8 +71,8 @@ type Arena struct {
 // A chunk is memory from which an Arena allocates.
 type chunk struct {
 	mem []byte
-	// high is, in checking builds, how much of mem was ever handed out. The free
-	// part of it holds poison.
+	// high is, in checking builds, how much of mem has ever been handed out; the free part
+	// of that holds poison.
 	high uintptr
 }
 
@@ -176,8 +176,8 @@ func (a *Arena) Reserve(n int) error {
 	return nil
 }
 
-// Reset frees all allocations and keeps the memory. It takes constant time,
-// except that it gives chunks above 16 MiB back.
+// Reset frees all allocations and keeps the memory. It takes constant time, but first
+// returns chunks above 16 MiB.
 func (a *Arena) Reset() {
 	a.mustBeOpen("Reset")
 	a.gen++

@@ -38,8 +38,7 @@ func panicStaleWrite(freed event) {
 		"arena before Reset and Rewind", freed))
 }
 
-// check looks for writes to the memory that the next allocation, of size bytes,
-// will get.
+// check looks for writes to the memory of the next allocation, of size bytes.
 func (a *Arena) check(size uintptr) {
 	if size > a.end-a.off {
 		a.mustAdvance(size)
@@ -56,9 +55,8 @@ func (a *Arena) check(size uintptr) {
 	c.high = max(c.high, stop)
 }
 
-// poisonAll makes everything handed out unusable. Off the heap it gives the
-// pages back, so that access faults; on the heap and in race builds it poisons
-// them.
+// poisonAll makes everything handed out unusable. Off the heap it returns the pages, so
+// that access faults; on the heap and in race builds it poisons them.
 func (a *Arena) poisonAll() {
 	if a.source.OnHeap() || invariant.Race {
 		a.poisonFrom(0, 0)

@@ -10,13 +10,11 @@
 //   - [Typed] holds values of one type, which may have pointers, in memory that
 //     the garbage collector scans.
 //
-// Reset frees everything and keeps the memory for the next round; Mark and
-// Rewind free everything after a point; Release gives the memory back. Freed
-// memory must not be used: in ordinary builds such a use reads or overwrites
-// later allocations, as in C. Under the isobar_debug build tag and in race
-// builds, freed memory is poisoned, an off-heap chunk becomes inaccessible at
-// Reset, and a write through a stale pointer panics when the memory is next
-// handed out.
+// Reset frees everything and keeps the memory for the next round; Mark and Rewind free everything
+// after a point; Release returns the memory. Freed memory must not be used: in ordinary builds
+// such a use reads or overwrites later allocations, as in C. Under the isobar_debug build tag and
+// in race builds, freed memory is poisoned, an off-heap chunk becomes inaccessible at Reset, and
+// a write through a stale pointer panics when the memory is next handed out.
 //
 // Every build panics on the misuse it can detect: an Arena refuses a type with
 // pointers (decided from the type alone, so it is memory-safe or panics), and all

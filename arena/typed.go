@@ -73,8 +73,8 @@ func (a *Typed[T]) New() *T {
 	return &a.takeFromNext(1)[0]
 }
 
-// MakeSlice returns a slice of n adjacent zero Ts with no spare capacity. It
-// panics if n is negative or absurd.
+// MakeSlice returns a slice of n adjacent zero Ts with no spare capacity. It panics if n is
+// negative or absurdly large.
 func (a *Typed[T]) MakeSlice(n int) []T {
 	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
 		panic(fmt.Sprintf("arena: MakeSlice: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](),
@@ -200,8 +200,7 @@ func (a *Typed[T]) Reset() {
 	a.filled = 0
 }
 
-// free goes back to item n of chunk i and clears everything handed out after
-// it.
+// free goes back to item n of chunk i and clears everything handed out after it.
 func (a *Typed[T]) free(i, n int) {
 	if len(a.chunks) == 0 {
 		return

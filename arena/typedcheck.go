@@ -7,10 +7,9 @@ import (
 
 // typedChecks is the state that checking builds keep for a Typed.
 //
-// Where the garbage collector looks for pointers, freed values cannot be filled
-// with arbitrary bytes. They become copies of a value whose pointers are nil
-// and whose other fields hold poison, and must still equal it when they are
-// handed out again.
+// In memory that the garbage collector scans, freed values cannot be filled with arbitrary
+// bytes. They become copies of a value whose pointers are nil and whose other fields hold
+// poison, and must still equal it when they are next handed out.
 type typedChecks[T any] struct {
 	value []T   // one poisoned value, made on first use
 	freed event // the last Reset or Rewind

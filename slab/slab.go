@@ -58,11 +58,10 @@ type slot[T any] struct {
 	value T
 }
 
-// A meta holds a slot's generation in the upper half. In the lower half it has
-// the number of a slot that is live, and so equals the handle of its object; or
-// the free bit and the next free slot. The generation is that of the slot's
-// object or, while the slot is free, of its next one. It is 0 in a slot that was
-// never used.
+// A meta holds a slot's generation in the upper half. The lower half is the number of the
+// slot while it is live, so that its meta equals the handle of its object; while it is
+// free, the free bit and the next free slot. The generation is that of the slot's object
+// or, while the slot is free, of its next one. It is 0 in a slot that was never used.
 //
 // In a Concurrent the lower half of a live slot counts the updates of the object
 // instead, twice each: the count is odd while the value is being written.

@@ -75,13 +75,12 @@ func hasWords[T any]() bool {
 	return unsafe.Alignof(*new(T)) == 8 && size > 32 && size <= 128
 }
 
-// setWords sets the value word by word. The compiler copies 16 bytes at once: for
-// a value that was just built of words, the processor then waits until they have
-// reached the cache (BenchmarkInsertRemove in bench/slab).
+// setWords sets the value word by word. The compiler copies 16 bytes at once: if the value
+// was just built word by word, the processor then waits until the words have reached the
+// cache (BenchmarkInsertRemove in bench/slab).
 //
-// hasWords[T]() holds, so the size is a multiple of 8 and words are aligned. T
-// holds no pointers. Builds that check pointers, as with -asan, would let v escape
-// to the heap for it.
+// hasWords[T]() holds, so the size is a multiple of 8 and words are aligned. T holds no
+// pointers. Builds that check pointers, such as with -asan, would make v escape to the heap.
 //
 //go:nocheckptr
 func (s *slot[T]) setWords(v *T) {
