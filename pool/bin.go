@@ -7,11 +7,10 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// A bin holds up to 64 objects. Its owner, the P whose id is its index, fills
-// and empties it while pinned. While bins are unshared, the owner is alone and
-// uses the stack, as a cache does. While they are shared, one other goroutine at
-// a time, the thief, may take from it: the stack is the thief's, who exposes its
-// slots, and owner and thief agree by full and taken.
+// A bin holds up to 64 objects. Its owner, the P whose id is its index, fills and empties it while
+// pinned. While bins are unshared, only the owner uses the bin, as a stack, like a cache does.
+// While they are shared, one other goroutine at a time, the thief, may take from it as well: the
+// thief owns the stack, exposes its slots, and shares them with the owner through full and taken.
 //
 // A set bit of full says that the slot holds an object. Whoever clears the bit
 // has the object and then empties the slot. The owner does so before its next
@@ -19,11 +18,11 @@ import (
 // full, and clears taken when it is done. The owner fills a slot that is in
 // neither, and reads full first, so it cannot miss both of the thief's marks.
 //
-// In use as a stack, full is empty and taken is full: an owner that finds bins
+// In a bin used as a stack, full has no bit and taken has all: an owner that finds bins
 // shared before the thief has exposed this one can neither take nor put.
 type bin[T any] struct {
 	stack[T]
-	depth uintptr       // slots that the stack may use: 0 once exposed; owned as the stack is
+	depth uintptr       // slots that the stack may use: 0 once exposed; owned like the stack
 	calm  uint32        // owned by the owner: pushes since it last asked for unsharing
 	full  atomic.Uint64 // publishes slots to whoever clears their bit
 	taken atomic.Uint64 // stored by the thief; publishes the emptied slot to the owner
@@ -96,8 +95,8 @@ func (b *bin[T]) push(x *T, depth int, shared bool) bool {
 	return true
 }
 
-// due counts a push into a shared bin, and reports whether it ends a period of
-// that many. The caller is pinned to the owner.
+// due counts a push into a shared bin, and reports whether it completes a period of that
+// many pushes. The caller is pinned to the owner.
 func (b *bin[T]) due(period uint32) bool {
 	if period == 0 {
 		return false

@@ -135,9 +135,8 @@ func FuzzPool(f *testing.F) {
 	})
 }
 
-// FuzzBin replays a schedule of one owner and one thief, who take turns, with
-// bins shared and unshared. The bin has what was put and not taken, and no more
-// than it may.
+// FuzzBin replays a schedule of one owner and one thief, who take turns, with bins shared and
+// unshared. The bin has exactly what was put and not taken, and no more than its depth allows.
 func FuzzBin(f *testing.F) {
 	f.Add(byte(5), []byte{0, 0, 0, 2, 3, 1, 0, 2, 0, 1, 1, 1, 1})
 	f.Add(byte(64), []byte("000000000000000220033300000"))

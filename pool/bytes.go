@@ -101,10 +101,9 @@ func (p *Bytes) getOversize(n int) []byte {
 	return make([]byte, n)
 }
 
-// Put gives b back; b must be a buffer that Get returned, or b[:n] of one.
-// Anything else is misuse, such as b[n:] or the result of append to b: debug
-// and race builds panic, others discard it if its capacity is not that of a
-// class. Oversize buffers are left to the collector.
+// Put returns b to the pool; b must be a buffer that Get returned, or b[:n] of one. Anything else,
+// such as b[n:] or the result of append to b, is misuse: debug and race builds panic, others
+// discard it if its capacity is not that of a class. Oversize buffers are left to the collector.
 func (p *Bytes) Put(b []byte) {
 	if cap(b) > MaxBytes {
 		return

@@ -7,9 +7,8 @@ import (
 	"github.com/isobar-go/isobar/internal/base/overcommit"
 )
 
-// A goroutine that loses its CPU in Get or Put does not hold up the others:
-// throughput does not collapse with more Ps than CPUs, with enough objects for
-// all and, where Get waits, with too few.
+// A goroutine that loses its CPU in Get or Put does not delay the others: throughput does not
+// collapse with more Ps than CPUs, with enough objects for all and, where Get waits, with too few.
 func TestMorePsThanCPUs(t *testing.T) {
 	const many, few = 1000, 2
 	configs := kinds(many)

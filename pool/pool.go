@@ -63,10 +63,10 @@ type Config[T any] struct {
 	// nil, objects stay as they are. It must not panic.
 	Reset func(*T)
 
-	// MaxIdle bounds the idle objects of a Retaining pool; 0 means DefaultMaxIdle.
-	// Part of it is divided among the Ps: if a single P puts everything, the pool
-	// keeps fewer objects, but at least three quarters of MaxIdle.
-	// Without an IdleAge, Get may make an object while that part, of other Ps, is idle.
+	// MaxIdle bounds the idle objects of a Retaining pool; 0 means DefaultMaxIdle. Part of
+	// it is divided among the Ps: if a single P puts everything, the pool keeps fewer
+	// objects, but at least three quarters of MaxIdle. Without an IdleAge, Get may make an
+	// object although other Ps have idle ones in their parts.
 	MaxIdle int
 
 	// MaxIdleBytes bounds the memory of a Retaining pool's idle objects; 0
@@ -276,7 +276,7 @@ func (p *Pool[T]) make(op string) *T {
 	return x
 }
 
-// Put gives x, which must come from this pool, back to it. The pool now owns x.
+// Put returns x, which must come from this pool. From then on the pool owns x.
 func (p *Pool[T]) Put(x *T) {
 	if x == nil {
 		panic("pool: Put: nil object; put only what Get returned")
@@ -379,8 +379,7 @@ func (p *Pool[T]) Held() []Held {
 	return p.track.list()
 }
 
-// Stats returns the pool's counts. While others use the pool, operations under
-// way make it approximate.
+// Stats returns the pool's counts, which are approximate while other goroutines use the pool.
 func (p *Pool[T]) Stats() Stats {
 	var s Stats
 	if p.kind == Cached {

@@ -10,8 +10,8 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// TestShareStopsTheWorld holds what share relies on: that the stacks of all
-// goroutines, even when there is no room for any, are taken in a stopped world.
+// TestShareStopsTheWorld holds an assumption of share: taking the stacks of all goroutines
+// stops the world, even if the buffer is empty.
 func TestShareStopsTheWorld(t *testing.T) {
 	stops := func() (n uint64) {
 		s := []metrics.Sample{{Name: "/sched/pauses/total/other:seconds"}}
@@ -30,8 +30,7 @@ func TestShareStopsTheWorld(t *testing.T) {
 	}
 }
 
-// TestSharedOnlyWhileNeeded follows a pool whose one object is wanted by a second
-// goroutine once.
+// TestSharedOnlyWhileNeeded follows a pool whose only object a second goroutine wants once.
 func TestSharedOnlyWhileNeeded(t *testing.T) {
 	if invariant.Race {
 		t.Skip("race builds always share bins")
@@ -81,8 +80,8 @@ func TestAgingPoolsStayShared(t *testing.T) {
 	}
 }
 
-// A Get of a Retaining pool leaves objects in the bins of other Ps, however many; one of
-// a Bounded pool takes the last.
+// A Get of a Retaining pool leaves objects in the bins of other Ps, however many; a Get of
+// a Bounded pool takes the last one.
 func TestRetainingSharesNothing(t *testing.T) {
 	if invariant.Race || invariant.Enabled {
 		t.Skip("race builds always share bins, and debug builds know the objects that were put")
@@ -105,10 +104,9 @@ func TestRetainingSharesNothing(t *testing.T) {
 	}
 }
 
-// TestSharingAndUnsharing makes the bins change all the time, under goroutines
-// that take from their own and from each other's. An owner that a stop of the world
-// does not end would hand an object out twice, and a Put that is not seen would
-// leave a Get waiting for ever.
+// TestSharingAndUnsharing makes the bins change constantly, under goroutines that take from
+// their own and from each other's. An owner's section that outlasted the stop of the world
+// would hand an object out twice, and an unseen Put would leave a Get waiting forever.
 func TestSharingAndUnsharing(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, cfg := range []Config[owned]{{Kind: Bounded, Limit: 2}, {Kind: Retaining, MaxIdle: 64}} {
@@ -154,7 +152,7 @@ func TestSharingAndUnsharing(t *testing.T) {
 	}
 }
 
-// BenchmarkShare is the price of sharing the bins, while the other Ps run.
+// BenchmarkShare measures the cost of sharing the bins while the other Ps run.
 func BenchmarkShare(b *testing.B) {
 	var ended atomic.Bool
 	for range runtime.GOMAXPROCS(0) - 1 {

@@ -24,8 +24,7 @@ type Stats struct {
 	Oversize  uint64 // Gets of Bytes beyond the largest class, served by the heap and not counted elsewhere
 
 	// Shares is how often a Bounded pool stopped the world, for tens of microseconds
-	// (BenchmarkShare), so that a P could take objects that another had put. It
-	// becomes ever rarer.
+	// (BenchmarkShare), so that a P could take objects that another had put. Stops become ever rarer.
 	Shares uint64
 
 	puts uint64

@@ -18,12 +18,11 @@ import (
 // stacks, bins may be emptied by whoever holds mu. A goroutine on any P can
 // therefore reach every object, which a Bounded pool depends on.
 //
-// Bins start out unshared: what only the pinned owner touches needs no locked
-// instruction (BenchmarkRetaining, BenchmarkBounded). Whoever must look into
-// them sets shared and then stops the world, which no pinned section outlasts.
-// So every section that found the bins unshared has ended, and what it stored
-// is seen. When a period has passed without a theft and nobody waits, an owner
-// unshares them; the next period is twice as long, so that stops become rare.
+// Bins start out unshared: what only the pinned owner touches needs no locked instruction
+// (BenchmarkRetaining, BenchmarkBounded). Whoever must look into them sets shared and then stops
+// the world, which no pinned section outlasts. So every section that found the bins unshared has
+// ended, and its stores are visible. When a period has passed without a theft and nobody waits,
+// an owner unshares them; the next period is twice as long, so that stops become rare.
 //
 // Objects move between bins and depot under mu, so whoever holds mu and has
 // shared the bins sees every idle object. Only Put into the P's own bin does not
@@ -54,8 +53,8 @@ type waiter[T any] struct {
 	ready chan *T // capacity 1; sent to under mu by whoever takes it off the queue
 }
 
-// init prepares s. A stock that ages is shared for good: each age steals. So
-// are those of race builds, where the detector sees no stopping of the world.
+// init prepares s. A stock that ages is always shared, because each age steals. So is every
+// stock in race builds, where the detector cannot see that the world stops.
 func (s *stock[T]) init(maxIdle, limit int, ages bool) {
 	if ages || invariant.Race {
 		s.shared.Store(true)
@@ -121,10 +120,9 @@ func (s *stock[T]) refill(pid int) *T {
 	return x
 }
 
-// find takes an object from the depot or any bin, starting at the given one. A
-// Retaining stock without an age leaves those in bins where they are: each P that
-// comes to run will want its own, and to make them costs less than to share the
-// bins, again with each time slice. The caller holds mu.
+// find takes an object from the depot or any bin, starting at the given one. A Retaining stock
+// without an age leaves objects in bins where they are: each P that runs later will want its own, and
+// making new ones costs less than sharing the bins again in each time slice. The caller holds mu.
 func (s *stock[T]) find(from int) *T {
 	var one [1]*T
 	if s.take(one[:]) > 0 {
