@@ -28,9 +28,8 @@
 //
 // # What it does not do
 //
-// Nothing here blocks, spins or wakes: a caller that wants to sleep until there
-// is work adds its own signal after Push. A consumer that looks again at once
-// after it has caught up slows producers on other CPUs down; one that leaves
-// values to gather for a microsecond or two moves more of them, later
-// (BenchmarkMPSC). There is no queue for several consumers; use a Go channel.
+// Nothing here blocks, spins or wakes: a caller that wants to sleep until there is work adds its
+// own signal after Push. A consumer that polls again at once after it has caught up slows down
+// producers on other CPUs; one that lets values gather for a microsecond or two moves more of
+// them, but later (BenchmarkMPSC). There is no queue for several consumers; use a Go channel.
 package queue

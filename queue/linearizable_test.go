@@ -17,16 +17,13 @@ type op struct {
 	call, ret int
 }
 
-// A checker searches for an order of a history's effects that a FIFO queue
-// allows (Wing and Gong, "Testing and verifying concurrent objects", JPDC 1993,
-// with failed states remembered). Effects lie within the interval of their
-// operation. A push has two effects: it takes its place, and it becomes
-// visible. They coincide if there is a single producer. A pop has one effect
-// and fails only while the front value is not visible. A push fails only while
-// all places are taken or once the queue is closed. A ring may accept part of a
-// batch, and a Drain may return fewer values than there are, but not zero.
-// Close knows how many values were accepted before it, and none is accepted
-// after.
+// A checker searches for an order of a history's effects that a FIFO queue allows (Wing and Gong,
+// "Testing and verifying concurrent objects", JPDC 1993, with failed states remembered). Effects lie
+// within the interval of their operation. A push has two effects: it takes its place, and it becomes
+// visible. They coincide if there is a single producer. A pop has one effect and fails only while
+// the front value is not visible. A push fails only while all places are taken or once the queue is
+// closed. A ring may accept part of a batch, and a Drain may return fewer values than there are, but
+// not zero. Close returns how many values were accepted before it, and none is accepted after.
 type checker struct {
 	variant
 	history [][]op

@@ -16,10 +16,9 @@ const DefaultRetain = 16384
 
 // MPSCConfig configures an [MPSC]. The zero value is ready to use.
 type MPSCConfig struct {
-	// Retain is how many values the memory kept by an empty queue can hold,
-	// rounded up to whole chunks. Backlogs of up to half of it come and go without
-	// allocation. Memory beyond it goes to the garbage collector as the backlog is
-	// drained. 0 means [DefaultRetain].
+	// Retain is the number of values for which an empty queue keeps memory, rounded up to
+	// whole chunks. Backlogs of up to half of it come and go without allocation. Memory beyond
+	// it goes to the garbage collector as the backlog is drained. 0 means [DefaultRetain].
 	Retain int
 }
 

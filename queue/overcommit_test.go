@@ -8,8 +8,8 @@ import (
 	"github.com/isobar-go/isobar/internal/base/overcommit"
 )
 
-// A producer that loses its CPU in the midst of Push holds up the consumer, but
-// not for long: throughput does not collapse with more Ps than CPUs.
+// A producer that loses its CPU in the middle of Push delays the consumer, but not for
+// long: throughput does not collapse with more Ps than CPUs.
 func TestMorePsThanCPUs(t *testing.T) {
 	for name, v := range map[string]struct {
 		q         fifo
@@ -25,13 +25,13 @@ func TestMorePsThanCPUs(t *testing.T) {
 	}
 }
 
-// A pipe is what TestMorePsThanCPUs needs of a queue.
+// A pipe is the part of a queue that TestMorePsThanCPUs needs.
 type pipe interface {
 	Push(uint64) bool
 	Pop() (uint64, bool)
 }
 
-// handOver has worker 0 take what others push, and counts what it gets.
+// handOver lets worker 0 take what others push, and counts what it gets.
 func handOver(q pipe, producers int) overcommit.Worker {
 	var pushed, popped atomic.Int64 // bound the backlog
 	return func(worker int, taken *atomic.Int64, over *atomic.Bool) {

@@ -18,10 +18,9 @@ func randomBytes(seed uint64, n int) []byte {
 	return data
 }
 
-// A scheduler runs threads one at a time and chooses at every step which one
-// continues, so a seed stands for one interleaving of atomic steps. Steps are
-// the calls of yield: between operations, made by the test, and inside
-// operations if invariant.Enabled.
+// A scheduler runs threads one at a time and chooses at every step which one continues, so
+// a seed determines one interleaving of atomic steps. Steps are the calls of yield: between
+// operations, made by the test, and inside operations if invariant.Enabled.
 type scheduler struct {
 	choose  func(n int) int // returns a number in [0, n)
 	limit   int             // end the threads after this many steps; 0 means no limit

@@ -53,9 +53,8 @@ type stretch[T any] struct {
 	next  *stretch[T] // set by the producer; published by tail together with the first slot of next
 }
 
-// NewSPSC returns an empty queue. Retain is about how many values the memory
-// kept by an empty queue can hold; 0 means [DefaultRetain]. Backlogs up to that
-// come and go without allocation.
+// NewSPSC returns an empty queue. Retain is the approximate number of values for which an empty
+// queue keeps memory; 0 means [DefaultRetain]. Backlogs up to that come and go without allocation.
 func NewSPSC[T any](retain int) *SPSC[T] {
 	if retain < 0 {
 		panic("queue: NewSPSC: negative retain; want the number of values to keep memory for, or 0 for the default")
@@ -168,8 +167,7 @@ func (q *SPSC[T]) Pop() (v T, ok bool) {
 	return v, true
 }
 
-// look updates how far the consumer may go, and reports whether there is a
-// value.
+// look updates how many values the consumer may take, and reports whether there are any.
 func (q *SPSC[T]) look(operation string) bool {
 	if q.first == nil {
 		notMade(operation, "SPSC")
