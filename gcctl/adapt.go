@@ -57,9 +57,9 @@ func (l law) cap(share, live float64, s lawSample) float64 {
 	return 100 * (share*float64(l.budget) - float64(s.overhead) - live) / max(live+float64(s.roots), policy.leastLive)
 }
 
-// room is the cap to plan with. What is allocated while a full heap is marked
-// still fits if all of that heap turns out to be live, which the runtime does
-// not expect, and so does what it then lets the next heaps grow by.
+// room is the cap to plan with. If a full heap turns out to be all live, which the runtime
+// does not expect, the budget still holds what is allocated while it is marked, and the
+// growth that the runtime then allows the next heaps.
 func (l law) room(live float64, s lawSample) float64 {
 	if l.budget == 0 {
 		return policy.maxPercent
@@ -67,15 +67,14 @@ func (l law) room(live float64, s lawSample) float64 {
 	return 100 * (l.most(s) - live) / (1 + policy.surge) / max(live+float64(s.roots), policy.leastLive)
 }
 
-// most is the largest heap by plan: one that may be live as a whole, so that
-// the collections in a row that follow from it end within the budget.
+// most is the largest planned heap: even if all of it is live, the consecutive collections
+// that follow end within the budget.
 func (l law) most(s lawSample) float64 {
 	return (policy.reserve*float64(l.budget) - float64(s.overhead)) / math.Pow(policy.overrun, policy.inARow)
 }
 
-// excess returns by how many bytes the live heap is too large for GOGC to be
-// shedPercent: under a law that plans, where room gives as much, and otherwise
-// where the heap just fits.
+// excess returns by how many bytes the live heap exceeds the largest one that allows GOGC
+// to be shedPercent: according to room if the law plans, otherwise if the heap just fits.
 func (l law) excess(s lawSample, plans bool) int64 {
 	fits := (policy.reserve*float64(l.budget) - float64(s.overhead)) / (1 + policy.shedPercent/100)
 	if plans {

@@ -33,8 +33,8 @@ type Config struct {
 	// of TargetCPU.
 	TargetCPU float64
 
-	// MaxSection is how long a critical section may last before the watchdog cuts
-	// it; 0 means one second. The cut may come up to 25 % late.
+	// MaxSection is how long a critical section may last before the watchdog cuts it; 0
+	// means one second. The watchdog may be up to 25 % late.
 	MaxSection time.Duration
 
 	// Interval is the longest time between collections in Hybrid mode; 0 means

@@ -234,8 +234,7 @@ func (c *Controller) takeBatch() *batch {
 	return b
 }
 
-// idleState is what Idle decides by. Times are nanoseconds since the controller
-// was created.
+// idleState holds the values by which Idle decides. Times are nanoseconds since the controller was created.
 type idleState struct {
 	from  atomic.Int64 // when a collection becomes worth its cost; written by the controller
 	late  atomic.Int64 // when the runtime or the schedule would start one; written by the controller

@@ -114,9 +114,9 @@ func (f *fake) step(dt float64) {
 	}
 }
 
-// mark marks for a moment and returns the bytes allocated meanwhile. One CPU
-// marks anyway. The program runs at half speed, and marks before it allocates
-// what neither that pays for nor credit.
+// mark marks for a moment and returns the bytes allocated meanwhile. One CPU marks anyway.
+// The program runs at half speed, and must mark before it allocates more than that CPU's
+// work and its own credit pay for.
 func (f *fake) mark(rate, dt float64) float64 {
 	ratio, paid := f.assist(), f.counts*dt/f.perByte
 	own := ratio * f.perByte / f.counts // seconds for each byte
@@ -152,8 +152,7 @@ func (f *fake) finish() {
 	f.seenGC = [3]float64{f.gc, f.total, f.idle}
 }
 
-// wait waits for a CPU, which there is when the world starts again after a
-// collection.
+// wait waits for a CPU: until the world restarts after a collection, or at most the given time.
 func (f *fake) wait(most time.Duration) {
 	_, _, cycles, _ := f.state()
 	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(500 * time.Microsecond) {

@@ -2,11 +2,10 @@ package gcctl
 
 import "math"
 
-// Figures calls add for each figure on a page of package monitor, in a fixed
-// order. The key ends with the unit, as in runtime/metrics; figures of one
-// chart share a unit; counters only grow; NaN means no value. What
-// monitorprom makes of the keys differs from the names of gcctlprom, so that
-// both fit in one registry.
+// Figures calls add for each figure on a page of package monitor, in a fixed order. The key
+// ends with the unit, as in runtime/metrics; figures of one chart share a unit; counters
+// only grow; NaN means no value. The names that monitorprom derives from the keys differ
+// from those of gcctlprom, so that both fit in one registry.
 func (s Stats) Figures(add func(key, chart, help string, counter bool, value float64)) {
 	const budget, actions = "GC controller: memory budget", "GC controller"
 	gauge := func(key, chart, help string, value float64, exists bool) {

@@ -79,19 +79,17 @@ func (l *loop) watchMarking() {
 	l.marking = over > l.extra
 }
 
-// brake lowers the limit while a collection is marking that may pass the
-// budget: a byte more for each byte of the heap does not fit, and the heap has
-// passed its goal or is filling. The runtime then makes whoever allocates mark
-// first. By itself it does so only while it knows how much there is left to
-// mark, and it knows that of a live heap that stays as it was. Once it has
-// counted as much it lets everybody allocate, and no brake takes that back.
+// brake lowers the limit while a collection is marking that may exceed the budget: another
+// byte for each byte of the heap does not fit, and the heap has passed its goal or is
+// filling. The runtime then makes allocating goroutines mark first. By itself it does so only
+// while it knows how much is left to mark, which it knows of a live heap that stays the same.
+// Once it has counted that much, it lets everybody allocate, and no brake can undo that.
 //
-// A collection that ends under the brake leaves a goal that the heap has already
-// reached, so that the next one begins at once. It finds live all that was
-// allocated during the one before, of which the runtime knows nothing, and no
-// limit keeps it from growing the heap by a tenth. A limit for that much does so
-// and lets the heap rest afterwards; without it one such collection follows
-// another, up to the budget and beyond.
+// A collection that ends under the brake leaves a goal that the heap has already reached,
+// so that the next one begins at once. That one finds everything live that was allocated
+// during the previous one, which the runtime does not expect, and no limit keeps it from
+// growing the heap by a tenth. A limit that allows for this tenth lets the heap rest
+// afterwards; without it one such collection follows another, up to the budget and beyond.
 func (l *loop) brake(before *sample, wasMarking bool) {
 	if l.adopted.mode != Adaptive || l.budget == 0 {
 		l.braking, l.stopped = 0, false
@@ -110,7 +108,7 @@ func (l *loop) brake(before *sample, wasMarking bool) {
 	case ended || !l.marking:
 		l.braking, l.stopped = 0, false
 	case l.braking == 0 && near && (l.s.heap > l.s.goal || l.filling):
-		// The runtime takes what exceeds the limit off its goal, once more.
+		// The runtime subtracts the excess over the limit from its goal once more.
 		l.braking, l.stopped = int64(policy.brake*heap+float64(l.s.memory())+overhead)/2, true
 	}
 }

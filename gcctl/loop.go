@@ -43,9 +43,9 @@ type loop struct {
 	took     time.Duration // time of a collection of ours not yet in perByte; 0 for none
 	measured bool          // perByte includes a collection of ours
 
-	filling bool  // the last collection found much more live than any of late
+	filling bool  // the last collection found much more live than any recent one
 	braking int64 // limit while a collection that may pass the budget is marking; 0 for none
-	stopped bool  // that limit lets nobody allocate who has not marked
+	stopped bool  // under that limit goroutines must mark before they allocate
 	lowest  int64 // goal since the last collection
 	marking bool  // a collection was running at the last look, no matter who started it
 	extra   int64 // pauses beyond two per collection with none running: some stop the world more often

@@ -92,9 +92,9 @@ func TestPausesTellMarking(t *testing.T) {
 	}
 }
 
-// TestBrakes: while a collection marks that has passed its goal, or that starts
-// in a heap that fills and may not end within the budget, the runtime's limit
-// lies so low that its goal is below the heap. Afterwards it is what it was.
+// TestBrakes: while a collection is marking that has passed its goal, or that began in a
+// filling heap and may not end within the budget, the runtime's limit is so low that its
+// goal is below the heap. Afterwards the limit is restored.
 func TestBrakes(t *testing.T) {
 	const budget = 600 * mb
 	for name, test := range map[string]struct {
@@ -131,8 +131,8 @@ func TestBrakes(t *testing.T) {
 	}
 }
 
-// TestBrakesNextCollection: one that begins at once, after one under the brake
-// or for another reason, leaves a tenth above the live heap, and no more.
+// TestBrakesNextCollection: a collection that begins at once, after one under the brake or
+// for another reason, gets a tenth above the live heap, and no more.
 func TestBrakesNextCollection(t *testing.T) {
 	for name, test := range map[string]struct {
 		stopped, marking bool
@@ -175,8 +175,7 @@ func TestMarkingSurvivesAHigherGoal(t *testing.T) {
 	}
 }
 
-// A request to collect that comes while the controller decides is left for its
-// next turn.
+// A request to collect that arrives while the controller decides is left for its next turn.
 func TestIdleWhileDeciding(t *testing.T) {
 	l := &loop{c: &Controller{}}
 	l.c.mu.Lock()
@@ -196,7 +195,8 @@ func TestIdleWhileDeciding(t *testing.T) {
 	}
 }
 
-// TestFilling: a heap fills that finds more live than of late, not one that varies from one collection to the next.
+// TestFilling: a heap is filling if more is live than in recent collections, not if that
+// varies between collections.
 func TestFilling(t *testing.T) {
 	for name, test := range map[string]struct {
 		largest float64

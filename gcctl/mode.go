@@ -36,11 +36,11 @@ var (
 	// Idle keeps the GOGC that Start found, and collects earlier when a caller of
 	// [Controller.Idle] has time.
 	Idle = Mode{kind: idle}
-	// Adaptive adjusts GOGC so that the collector takes TargetCPU of the CPU time
-	// and memory stays within the budget. It sets the runtime's limit to 96 % of
-	// the budget, because the runtime neither counts all memory nor guarantees its
-	// limit: lower while the live heap grows, and below the heap while a collection
-	// marks that may pass the budget. Whoever allocates then marks first.
+	// Adaptive adjusts GOGC so that the collector takes TargetCPU of the CPU time and
+	// memory stays within the budget. It sets the runtime's limit to 96 % of the budget,
+	// because the runtime neither counts all memory nor guarantees its limit; lower while
+	// the live heap grows; and below the heap while a collection is marking that may exceed
+	// the budget, so that allocating goroutines mark first.
 	Adaptive = Mode{kind: adaptive}
 )
 

@@ -145,19 +145,18 @@ var policy = struct {
 	// The runtime starts no collection before this share of the way to its goal:
 	// pauses counted until then are no sign of one.
 	noneBefore: 0.5,
-	// Goal to set, as a share of the heap, in a collection that may pass the budget.
-	// The runtime lets a heap pass its goal by a tenth before it lets nobody
-	// allocate who has not marked; lower than that, the next collection would follow
-	// at once.
+	// Goal to set, as a share of the heap, in a collection that may exceed the budget. The
+	// runtime lets a heap pass its goal by a tenth before it makes goroutines mark before
+	// they allocate; with a lower goal, the next collection would follow at once.
 	brake: 0.87,
-	// How far above its goal, or a live heap above that, the runtime lets a heap
-	// grow before it lets nobody allocate who has not marked.
+	// How far above its goal, or above a live heap larger than that, the runtime lets a
+	// heap grow before it makes goroutines mark before they allocate.
 	overrun: 1.1,
-	// Collections in a row that may do so when the live heap jumps, with no look in
+	// Consecutive collections that may do so when the live heap jumps and no look comes in
 	// time to brake them: one finds all of its heap live, the next what was allocated
 	// meanwhile, and the third begins at once because the second ended so high.
 	inARow: 3,
-	// A live heap this much larger than the largest of late is filling: closer to 1
+	// A live heap this much larger than the largest recent one is filling: closer to 1
 	// takes objects allocated during marking for growth.
 	growing: 1.08,
 	// Least way from live heap to goal, as a share of the live heap, that tells

@@ -43,7 +43,7 @@ const (
 	maxChunks  = 20
 )
 
-// A slot stands for one section at a time.
+// A slot represents one section at a time.
 type slot struct {
 	// word is generation<<2 with the slot's state below. Whoever takes the slot
 	// from the free list opens it; the controller cuts it; End frees it and

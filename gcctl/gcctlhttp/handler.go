@@ -3,21 +3,18 @@
 //
 //	http.Handle("/debug/gcctl", gcctlhttp.New(gcctlhttp.Config{Token: token}))
 //
-// Nothing serves it unless the program says so. GET shows the settings and what
-// the collector has cost; POST sets GOGC and GOMEMLIMIT for a while; DELETE, the
-// end of that while and [Handler.Close] restore what was found. A tuner that dies
-// leaves nothing behind.
+// The program must mount it: nothing serves it by default. GET shows the settings and the
+// collector's costs; POST sets GOGC and GOMEMLIMIT for a limited time; DELETE, the end of that time
+// and [Handler.Close] restore the settings found before. So a tuner that dies leaves nothing behind.
 //
-// Without a token only loopback connections are served, except from pages in a
-// browser and from proxies that say what they are (Forwarded, X-Forwarded-For,
-// X-Real-IP, Via). A proxy on this machine that does not looks like loopback: set a token
-// where there is one. Whoever knows the token may change the settings: over
-// anything but loopback put TLS in front.
+// Without a token it serves only loopback connections, but no pages in a browser and no proxies
+// that identify themselves (Forwarded, X-Forwarded-For, X-Real-IP, Via). A proxy on this
+// machine that does not identify itself looks like loopback: if there is one, set a token.
+// Whoever knows the token may change the settings: put TLS in front of anything but loopback.
 //
-// A setting is held by a [gcctl.Controller]. So a limit below what is in use is
-// refused, GOGC=off needs a limit, and a program with a controller of its own
-// gets 409 Conflict. It is a package of its own so that gcctl does not link
-// net/http. Any number of goroutines may call a Handler.
+// A [gcctl.Controller] holds the setting. So a limit below the memory in use is refused,
+// GOGC=off needs a limit, and a program with its own controller gets 409 Conflict. The package
+// is separate so that gcctl does not link net/http. Any number of goroutines may call a Handler.
 package gcctlhttp
 
 import (
@@ -38,8 +35,8 @@ import (
 
 // Config describes a Handler. The zero value serves loopback only.
 type Config struct {
-	// Token is what requests bring as "Authorization: Bearer TOKEN"; "" serves
-	// loopback connections only.
+	// Token is the token that requests must send as "Authorization: Bearer TOKEN"; ""
+	// serves loopback connections only.
 	Token string
 	// MaxHold bounds how long one POST holds a setting; 0 means ten minutes.
 	MaxHold time.Duration
@@ -62,11 +59,11 @@ type Handler struct {
 	timer *time.Timer       // under mu; restores at until
 }
 
-// A Setting is what POST takes, as JSON.
+// A Setting is the body of a POST, as JSON.
 type Setting struct {
 	GOGC        int     `json:"gogc"`         // -1 for off, otherwise 1 or more
-	LimitBytes  int64   `json:"limit_bytes"`  // GOMEMLIMIT; 0 for the least of the present one and 90 % of the container's
-	HoldSeconds float64 `json:"hold_seconds"` // until what was found is restored; another POST prolongs it
+	LimitBytes  int64   `json:"limit_bytes"`  // GOMEMLIMIT; 0 for the lower of the present and 90 % of the container's
+	HoldSeconds float64 `json:"hold_seconds"` // until the settings found are restored; another POST prolongs it
 }
 
 // New returns a Handler.
@@ -88,8 +85,7 @@ func (h *Handler) Close() error {
 	return nil
 }
 
-// ServeHTTP answers GET, POST and DELETE with a State, and refuses with a
-// sentence.
+// ServeHTTP answers GET, POST and DELETE with a State, or refuses with a sentence that says why.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := h.allowed(r); err != nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -123,8 +119,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(h.state())
 }
 
-// allowed refuses requests of those who may not change settings. A page in a
-// browser sends an Origin with what it may not read; a proxy passes strangers on.
+// allowed refuses requests that may not change settings. A browser sends an Origin with
+// requests whose answer the page may not read; a proxy forwards strangers.
 func (h *Handler) allowed(r *http.Request) error {
 	if h.cfg.Token != "" {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -181,7 +177,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// set puts a mode into force; if it is refused, what was held stays. h.mu is held.
+// set applies a mode; if that is refused, the held setting stays. The caller holds h.mu.
 func (h *Handler) set(mode gcctl.Mode, limit int64) error {
 	if h.held != nil && limit == h.limit && mode == h.held.Mode() {
 		return nil
@@ -195,7 +191,7 @@ func (h *Handler) set(mode gcctl.Mode, limit int64) error {
 	return err
 }
 
-// start begins to control the collector. h.mu is held.
+// start begins to control the collector. The caller holds h.mu.
 func (h *Handler) start(mode gcctl.Mode, limit int64) error {
 	c, err := gcctl.Start(gcctl.Config{Mode: mode, LimitBytes: limit, Logger: h.cfg.Logger})
 	if err == nil {
@@ -204,7 +200,7 @@ func (h *Handler) start(mode gcctl.Mode, limit int64) error {
 	return err
 }
 
-// hold ends what is held after that time. h.mu is held.
+// hold makes the held setting end after d. The caller holds h.mu.
 func (h *Handler) hold(d time.Duration) {
 	h.until = time.Now().Add(d)
 	if h.timer != nil {
@@ -222,7 +218,7 @@ func (h *Handler) expire() {
 	}
 }
 
-// restore ends what is held, if anything is. h.mu is held.
+// restore ends the held setting, if there is one. The caller holds h.mu.
 func (h *Handler) restore(why string) {
 	if h.held == nil {
 		return

@@ -134,7 +134,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A setting that is refused leaves what was held, and when that ends.
+// A refused setting changes neither the held one nor its end.
 func TestRefusalKeepsWhatIsHeld(t *testing.T) {
 	before := debug.SetGCPercent(120)
 	defer debug.SetGCPercent(before)
@@ -160,8 +160,7 @@ func TestRefusalKeepsWhatIsHeld(t *testing.T) {
 	})
 }
 
-// TestHoldEnds has the tuner die: the setting ends by itself, and not while it
-// is prolonged.
+// TestHoldEnds lets the tuner die: the setting ends by itself, but not while it is prolonged.
 func TestHoldEnds(t *testing.T) {
 	before := debug.SetGCPercent(120)
 	defer debug.SetGCPercent(before)

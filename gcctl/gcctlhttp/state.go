@@ -32,8 +32,8 @@ type State struct {
 	GoalBytes     int64 `json:"goal_bytes"` // 0 for none
 	MappedBytes   int64 `json:"mapped_bytes"`
 	ResidentBytes int64 `json:"resident_bytes"`
-	FreeBytes     int64 `json:"free_bytes"`            // of the heap: kept for objects to come
-	GroupBytes    int64 `json:"group_bytes,omitempty"` // what its control group may take; 0 for no limit
+	FreeBytes     int64 `json:"free_bytes"`            // of the heap: kept for future objects
+	GroupBytes    int64 `json:"group_bytes,omitempty"` // memory limit of the control group; 0 for none
 
 	AllocatedBytes int64 `json:"allocated_bytes"` // counter
 	Cycles         int64 `json:"cycles"`          // counter
@@ -95,8 +95,8 @@ func (h *Handler) state() State {
 	return s
 }
 
-// bounded is 0 for what stands for no bound: the largest number, or the negative
-// goal of a collector that is off.
+// bounded returns n, or 0 for values that mean no bound: the largest number, or the
+// negative goal of a collector that is off.
 func bounded(n int64) int64 {
 	if n < 0 || n == math.MaxInt64 {
 		return 0
@@ -104,7 +104,7 @@ func bounded(n int64) int64 {
 	return n
 }
 
-// resident is the resident memory of this process on Linux.
+// resident returns the resident memory of this process on Linux, 0 elsewhere.
 func resident() int64 {
 	data, _ := os.ReadFile("/proc/self/statm") // total resident shared ..., in pages
 	fields := bytes.Fields(data)
