@@ -11,11 +11,10 @@ import (
 // test.
 const attempts = 4
 
-// Growth fails the test if the live heap grows by more than limit bytes per
-// call of f, over the given number of calls. It takes 100 or more to tell a
-// leak from the noise of the runtime, a few hundred bytes. The calls double
-// with each attempt, which exposes a structure that grows by doubling and
-// clears a cache that fills up once.
+// Growth fails the test if the live heap grows by more than limit bytes per call of f, over
+// the given number of calls. It takes 100 calls or more to distinguish a leak from the
+// runtime's noise, a few hundred bytes. The number of calls doubles with each attempt,
+// which exposes a structure that grows by doubling and clears a cache that fills up once.
 func Growth(t testing.TB, limit float64, calls int, f func()) {
 	t.Helper()
 	if calls < 1 {

@@ -15,7 +15,7 @@ import (
 //go:embed dashboard.json.tmpl
 var model string
 
-// dashboard is Grafana's model of the dashboard, with a panel for each of the data.
+// dashboard is Grafana's model of the dashboard, with one panel per element of its data.
 var dashboard = template.Must(template.New("dashboard").Funcs(template.FuncMap{"json": quote}).Parse(model))
 
 type panel struct {
@@ -26,9 +26,9 @@ type panel struct {
 
 type target struct{ Expr, Legend, Ref string }
 
-// Dashboard writes a Grafana dashboard, ready for import, with one panel per
-// chart of the figures. dashboard.json covers the runtime's own figures; for a
-// Monitor with other sources, write one that has those, too:
+// Dashboard writes a Grafana dashboard, ready for import, with one panel per chart of the
+// figures. dashboard.json covers the runtime's own figures; for a Monitor with other
+// sources, write a dashboard that covers those as well:
 //
 //	monitorprom.Dashboard(file, m.Figures())
 func Dashboard(w io.Writer, figures []monitor.Figure) error {
@@ -68,7 +68,7 @@ func quote(text string) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// query returns what a panel shows of a figure; for a counter, its rate.
+// query returns a panel's expression for a figure; for a counter, its rate.
 func query(f monitor.Figure) string {
 	selector := name(f) + `{instance=~"$instance"}`
 	if f.Counter {
