@@ -310,7 +310,7 @@ func TestFallback(t *testing.T) {
 }
 
 // TestTimeToLimitAtRest: a live heap that has filled up and rests approaches no
-// limit, though no collection says so.
+// limit, though no collection follows that would say so.
 func TestTimeToLimitAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(50*mb, 0)
@@ -329,9 +329,39 @@ func TestTimeToLimitAtRest(t *testing.T) {
 			t.Errorf("while it fills: %+v", filling)
 		}
 		time.Sleep(time.Minute)
-		if st := c.Stats(); st.Cycles != filling.Cycles || st.TimeToLimit >= 0 && st.TimeToLimit < time.Minute {
+		if st := c.Stats(); st.TimeToLimit >= 0 && st.TimeToLimit < time.Minute {
 			t.Errorf("a minute later: %+v", st)
 		}
+	})
+}
+
+// TestTimeToLimitInSections: a section brings the limit nearer once it holds a
+// collection back, and not before.
+func TestTimeToLimitInSections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(50*mb, 100*mb)
+		c := control(t, Config{LimitBytes: 1000 * mb, MaxSection: time.Hour}, f)
+		defer c.Close()
+		time.Sleep(5 * time.Second)
+		near := 0
+		for range 1000 {
+			s := c.Pause()
+			time.Sleep(3 * time.Millisecond)
+			if left := c.Stats().TimeToLimit; left >= 0 && left < time.Minute {
+				near++
+			}
+			s.End()
+			time.Sleep(3 * time.Millisecond)
+		}
+		if near > 50 { // one in each cycle may do so
+			t.Errorf("near the limit in %d of 1000 short sections", near)
+		}
+		s := c.Pause()
+		time.Sleep(3 * time.Second)
+		if left := c.Stats().TimeToLimit; left < 0 || left > 10*time.Second {
+			t.Errorf("%v to the limit while a section holds a collection back", left)
+		}
+		s.End()
 	})
 }
 

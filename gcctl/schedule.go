@@ -215,7 +215,7 @@ func (l *loop) publish() {
 		growth = min(growth, float64(l.s.allocs-l.last.allocs)/since.Seconds())
 	}
 	st.TimeToLimit = timeTo(ceiling-float64(l.s.live), growth)
-	if holding && (l.c.gate.open() > 0 || l.adopted.mode == Off) {
+	if l.due > 0 || holding && l.adopted.mode == Off {
 		st.TimeToLimit = timeTo(ceiling-float64(l.s.heap), l.rate)
 	}
 	l.c.mu.Lock()
