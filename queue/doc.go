@@ -7,7 +7,8 @@
 //   - [SPSCRing]: bounded, one producer. Push reports a full ring.
 //
 // All are first in, first out, lose nothing and overwrite nothing. Memory is
-// allocated by the constructors and, in unbounded queues, when the backlog grows;
+// allocated by the constructors (4 to 10 KiB for an unbounded queue of small
+// values, all of a ring) and, in unbounded queues, when the backlog grows;
 // drained chunks are reused. Unbounded queues can be closed: Push then reports
 // false, and Close returns how many values were accepted. Push and Pop move
 // single values; PushBatch and Drain move many for the price of one handover.

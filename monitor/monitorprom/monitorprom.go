@@ -4,8 +4,9 @@
 //
 // A scrape reports the newest sample and reads nothing itself. Names follow
 // from the keys: /gc/heap/goal:bytes becomes isobar_gc_heap_goal_bytes, and
-// counters end with _total. A figure without a value is left out. Any number of
-// goroutines may use a collector.
+// counters end with _total. A figure without a value is left out. Quantiles are
+// those of the last [monitor.Config.Interval]: of a shorter one than that of the
+// scrapes they show a part. Any number of goroutines may use a collector.
 package monitorprom
 
 import (
