@@ -26,7 +26,7 @@ ask for it with errors.Is.`,
 	When: "rejections are frequent. Where the function is inlined (from Go 1.26: short bodies without loops), " +
 		"nothing is gained.",
 	WhenNot: "texts that are joined; errors that wrap another that is not a package variable; short functions, from Go " +
-		"1.26, where it is errors.New; init, main, tests.",
+		"1.26; init, main, tests.",
 	Measured: "13 to 16 times the time and 1 allocation -> 0 where the call is not inlined; otherwise nothing (Go 1.26.8)",
 	Run:      run,
 	Hoists:   "the error",

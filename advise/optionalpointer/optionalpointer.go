@@ -21,7 +21,7 @@ var Check = check.New(check.Check{
 
 Two allocations, and one more pointer for the collector to follow. Where most have the part, hold it by
 value; where few have it, keep those in a table beside.`,
-	When: "many such structs live at a time, and what holds a part with a lock is never copied.",
+	When: "many such structs live at the same time; if the part has a lock, the struct is never copied.",
 	WhenNot: "parts above 128 bytes, parts that others share, types that refer to themselves; start-up code and error " +
 		"paths.",
 	Measured: "195 ns, 2 allocations -> 123 ns, 1 (by value, Go 1.26.8)",

@@ -16,11 +16,11 @@ var Check = check.New(check.Check{
 	Name:     "pointerkey",
 	Exercise: 13,
 	Severity: check.Advice,
-	Doc: `a long-lived map whose key is a struct with a pointer to something that has a number
+	Doc: `a long-lived map whose struct keys hold a pointer that a number could replace
 
 The collector scans every key of the map. With the number in the place of the pointer the map holds no
 pointers and is skipped.`,
-	When:     "the map has many entries (10^5 and more). Look-ups do not get shorter.",
+	When:     "the map has many entries (10^5 and more). Look-ups do not get faster.",
 	WhenNot:  "maps in local variables; maps whose values hold pointers; keys that hold other pointers as well.",
 	Measured: "collection with 10^6 keys: 24 ms -> 1.3 ms; look-ups alike (Go 1.26.8)",
 	Run:      run,

@@ -21,7 +21,7 @@ var Check = check.New(check.Check{
 	Severity: check.Advice,
 	Doc: `append in a loop whose number of rounds is known, without capacity
 
-The slice is allocated again and copied each time it is full. With the capacity said beforehand there is one
+The slice is allocated again and copied each time it is full. With the capacity set first there is one
 allocation of the right size. With a profile, the
 account names what grows otherwise: maps, fields, and slices that only some rounds append to.`,
 	When: "the function is hot and every round appends.",

@@ -23,8 +23,8 @@ The caller is done with the slice when the round ends. A callee that appends to 
 of the caller, given as dst[:0], uses the same memory again; an iterator needs none. Outside a loop
 the slice could come from the caller or a pool.`,
 	When: "the loop is hot and the results are read within the round.",
-	WhenNot: "results that anybody keeps; loops of few rounds; callees whose bodies are not known, but for those " +
-		"that append to the nil they are given; start-up code and error paths.",
+	WhenNot: "results that anybody keeps; loops of few rounds; callees with unknown bodies, except those that " +
+		"append to a nil argument; start-up code and error paths.",
 	Measured:  "1,330 ns, 4 allocations -> 645 ns, 1 (an iterator 286 ns, 0; Go 1.26.8)",
 	Lifetimes: true,
 	Run:       run,

@@ -21,7 +21,7 @@ var Check = check.New(check.Check{
 A timer that fired leaves its time in the channel; after Reset the next receive gets that
 stale one at once. Before Go 1.23: if !t.Stop() { select { case <-t.C: default: } }.`,
 	When: "the module is built for Go before 1.23.",
-	WhenNot: "Go 1.23 and later; timers that were just received from, or whose Stop somebody in the package asks; " +
+	WhenNot: "Go 1.23 and later; timers that were just received from, or whose result of Stop the package uses; " +
 		"timers of AfterFunc.",
 	Run: run,
 })

@@ -13,7 +13,7 @@ import (
 var Check = check.New(check.Check{
 	Name:     "unsafebytes",
 	Severity: check.Trap,
-	Doc: `the bytes of a string, had through unsafe.StringData, that are written to
+	Doc: `a write to the bytes of a string, through unsafe.StringData
 
 Strings never change: the compiler, maps and other holders of the same string rely on
 it, and constants lie in memory that cannot be written. Copy with []byte(s) what must change.`,
