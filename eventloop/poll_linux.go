@@ -20,8 +20,7 @@ func newKernel() (kernel, error) {
 	return &epoll{Set: set}, nil
 }
 
-// event is a registration as the kernel gets it. The kernel returns the last 64
-// bits as they are.
+// event encodes a registration for the kernel, which returns the last 64 bits unchanged.
 func event(fd int32, gen uint32, i Interest) unix.EpollEvent {
 	e := unix.EpollEvent{Fd: fd, Pad: int32(gen)}
 	if i&Read != 0 {

@@ -194,8 +194,8 @@ func TestStaleEvents(t *testing.T) {
 	}
 }
 
-// A slot that is used again and again never gives the callback or interest of
-// another registration than the one asked for.
+// A slot that is reused repeatedly never returns the callback or interest of a registration
+// other than the requested one.
 func TestSlotIsReadWhole(t *testing.T) {
 	var s slot
 	var current atomic.Uint32

@@ -70,8 +70,8 @@ func (l *Loop) SubmitBatch(tasks []Task) error {
 // pusher is the producers' side of an ingress or a lane.
 type pusher interface{ PushBatch([]Task) int }
 
-// offer reports whether the tasks were accepted. If not, and without an error,
-// they have places.
+// offer reports whether the tasks were accepted. If not, and without an error, their places
+// are still reserved.
 func (l *Loop) offer(to pusher, tasks []Task) (ok bool, err error) {
 	if slices.Contains(tasks, nil) {
 		return false, errSubmitNil

@@ -64,9 +64,8 @@ func (t Timer) Missed() uint64 {
 	return t.t.missed.Load()
 }
 
-// A timer that runs once is reused when it is out of the heap. Timers of an
-// earlier use see from use that they are over. Intervals are not reused, so
-// that Missed stays valid.
+// A timer that runs once is reused when it is out of the heap. Timers of an earlier use
+// recognize by use that they are over. Intervals are not reused, so that Missed stays valid.
 type timer struct {
 	run    func()
 	every  int64 // 0, or the interval; constant

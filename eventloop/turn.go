@@ -21,7 +21,7 @@ func (l *Loop) turns() {
 		}
 		if l.next == l.filled && !l.fill() {
 			if l.drowse() {
-				l.sleeper.Wait() // here and not in drowse: each return after a switch of goroutines is predicted wrongly
+				l.sleeper.Wait() // here and not in drowse: every return after a goroutine switch is mispredicted
 				l.asked = false
 			}
 			continue
