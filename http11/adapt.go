@@ -260,7 +260,7 @@ func (w *adaptedWriter) finish() {
 	w.writeHead()
 	w.c().change(func(x *exchange) {
 		guessType(x, "")
-		x.untyped = false // what a middleware writes is not of this handler
+		x.untyped = false // what a middleware writes is not the handler's content
 	})
 	w.trailers()
 }

@@ -33,11 +33,11 @@ func newAlarm(f func(*alarm)) (*alarm, error) {
 		return nil, err
 	}
 	a := &alarm{fd, file}
-	// Read forgets what the poller saw before it: the descriptor is asked first,
-	// and each time. It ends with close.
+	// Read forgets what the poller saw before it, so the function asks the descriptor
+	// first, and again after each wake-up. It ends with close.
 	go conn.Read(func(uintptr) bool {
 		var times [8]byte
-		if n, _ := unix.Read(fd, times[:]); n > 0 { // otherwise not yet, or set anew
+		if n, _ := unix.Read(fd, times[:]); n > 0 { // otherwise not yet, or set again
 			f(a)
 		}
 		return false

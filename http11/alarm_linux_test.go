@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An alarm goes off also if its time is up before its goroutine has begun.
+// An alarm goes off even if its time is up before its goroutine has begun.
 func TestAlarm(t *testing.T) {
 	const alarms = 500
 	var rung atomic.Int32

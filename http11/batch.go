@@ -308,12 +308,12 @@ func (c *conn) last(unread bool) bool {
 // for reading on before a close. Tests change it while no server serves.
 var lingering = 5 * time.Second
 
-// The bound of both in bytes, and how long the connection then stays open
-// unread, so that the client sees the response before the reset.
+// lingerBytes bounds the same two in bytes; for beforeReset the connection then stays open
+// and nothing is read, so that the client sees the response before the reset.
 const (
 	lingerBytes = 16 << 20
 	beforeReset = 500 * time.Millisecond
-	// maxLingering is how many goroutines of a server may do so at once.
+	// maxLingering is how many goroutines of a server may do so at the same time.
 	maxLingering = 128
 )
 

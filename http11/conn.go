@@ -408,10 +408,9 @@ func (c *conn) readFD(fd uintptr) bool {
 	return false
 }
 
-// letOthersRun comes before the look for the next request. In a busy server,
-// connections then answer in a row, and look and wait in a row, which takes less
-// time than answering and waiting by turns; and the request has often arrived by
-// then.
+// letOthersRun is called before the connection looks for the next request. In a busy server,
+// connections then answer one after the other, and look and wait one after the other, which
+// takes less time than answering and waiting in turn; and the request has often arrived by then.
 func (c *conn) letOthersRun() {
 	if c.kept && c.yields < yieldsAtOnce {
 		c.yields++

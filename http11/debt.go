@@ -21,7 +21,7 @@ type debt struct {
 	// writes it.
 	r     atomic.Pointer[region]
 	state atomic.Int32
-	// listed says that debts has it. Whoever sets it appends.
+	// listed says that the debt is in debts. Whoever sets it appends the debt.
 	listed atomic.Bool
 }
 
@@ -29,7 +29,7 @@ type debt struct {
 // runs; debts sets the others, and settled while it has the turn of r.
 const (
 	settled int32 = iota // nothing waits, or no handler runs
-	owed                 // since the last look at most
+	owed                 // since the last look at the earliest
 	due                  // since before that
 	stuck                // the client does not read
 )

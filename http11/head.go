@@ -146,7 +146,7 @@ func (e *protocolError) Error() string {
 		e.Status)
 }
 
-// Unwrap makes what was late a time-out.
+// Unwrap makes a late request a time-out.
 func (e *protocolError) Unwrap() error {
 	if e.Status == 408 {
 		return os.ErrDeadlineExceeded

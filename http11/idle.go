@@ -26,7 +26,7 @@ type idleness struct {
 	// clears it. It publishes seen.
 	armed atomic.Bool
 	timer *time.Timer // set before there are connections
-	seen  sums        // when the timer was started; of whoever has set armed
+	seen  sums        // when the timer was started; owned by whoever has set armed
 }
 
 // An idlePart counts what began and what ended on some of the Ps. Both only
@@ -36,7 +36,7 @@ type idlePart struct {
 	_            [112]byte // two lines: hardware fetches them in pairs
 }
 
-// sums are how much work has begun and has ended.
+// sums are how much work has begun and how much has ended.
 type sums struct{ began, ended uint64 }
 
 func (s *Server) initIdle() {

@@ -131,7 +131,7 @@ func TestLastChance(t *testing.T) {
 func TestNudgeWithoutIdleTimeout(t *testing.T) {
 	s := &Server{IdleTimeout: -1}
 	c, client := idleConn(t, s)
-	time.AfterFunc(20*time.Second, func() { client.Close() }) // instead of waiting for ever
+	time.AfterFunc(20*time.Second, func() { client.Close() }) // instead of waiting forever
 	c.armed = s.clock.now(0) + time.Hour
 	s.closing.Store(true)
 	c.nudge()

@@ -307,8 +307,8 @@ func TestBusyHeads(t *testing.T) {
 	})
 }
 
-// A request that follows a retained one, whose body was read in pieces, has
-// memory of its own: releasing that one does not change it.
+// A request after a retained one, whose body was read in pieces, has its own memory:
+// releasing the retained one does not change it.
 func TestRetainedThenNext(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		kept := make(chan *Retained, 1)

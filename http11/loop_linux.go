@@ -224,7 +224,7 @@ func (l *loop) equip(s *socket) (w *worker, late bool) {
 	if l.serving.Load() != s {
 		l.serving.Store(s)
 	}
-	release.Uint64(&s.state, leading) // who makes s leave has heard of it from this goroutine, or looks twice
+	release.Uint64(&s.state, leading) // whoever makes s leave has heard of it from this goroutine, or looks twice
 	return w, late
 }
 

@@ -11,7 +11,7 @@ func BenchmarkRequestMemory(b *testing.B) {
 	for _, config := range modes() {
 		for _, held := range []int{1, 64} {
 			b.Run(fmt.Sprintf("mode=%v/offheap=%v/held=%d", config.Mode, config.OffHeap, held), func(b *testing.B) {
-				config.IdleBytes = defaultChunkBytes // one chunk: the others go back
+				config.IdleBytes = defaultChunkBytes // one chunk: the others are freed
 				m, err := newMemory(config)
 				if err != nil {
 					b.Fatal(err)

@@ -11,8 +11,8 @@ import (
 
 // A patient is the connection below TLS. A write continues past its deadline as
 // long as the client takes bytes or has taken all, as in conn.progressed: TLS
-// itself cannot resume after a time-out. A write of TLS is many of a patient's,
-// and its deadline may pass between two.
+// itself cannot resume after a time-out. One write of TLS is many writes of a patient, and
+// its deadline may pass between two of them.
 type patient struct {
 	net.Conn
 	raw     syscall.RawConn

@@ -18,8 +18,8 @@ func alone(t *testing.T) {
 	}
 }
 
-// What a client did before a request happens before the handler, and what that
-// did before the client has the response, as with net/http: race builds show it.
+// What a client did before a request happens before the handler, and what the handler did
+// happens before the client has the response, as with net/http: race builds show it.
 func TestRequestsOrderMemory(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		var asked, answered int

@@ -68,9 +68,9 @@ type knownName struct {
 	word     [3]uint64
 }
 
-// differs returns 0 if w is the i-th word of k but for its case. fold has the bit
-// 0x20 of each letter, which turns upper case into lower: a letter of k has the bit
-// 0x40, a hyphen has not.
+// differs returns 0 if w is the i-th word of k in upper or lower case. fold has the bit
+// 0x20 of each letter, which makes an upper-case letter lower-case: a letter of k has the
+// bit 0x40, a hyphen does not.
 func (k *knownName) differs(i int, w uint64) uint64 {
 	fold := k.word[i] & (ones * 0x40) >> 1
 	return (w | fold) ^ k.word[i]

@@ -28,7 +28,7 @@ import (
 // for each engine.
 //
 //	ISOBAR_SOAK=1                   for 30 minutes
-//	ISOBAR_TENANT_SECONDS=60        for so long
+//	ISOBAR_TENANT_SECONDS=60        for that long
 //	ISOBAR_TENANT_SEED=7            with the seed that a failure has printed
 //	ISOBAR_TENANT_MISUSE=none       the control: nothing is kept; or native, or adapted
 const (

@@ -49,10 +49,9 @@ func (w *watch) putOff(now time.Duration) {
 	}
 }
 
-// look replaces a leader that is in the turn of the last look. If the watch
-// itself was late, or a thread waits for a CPU or has done so since, the leader
-// may have had no CPU either, or whom it waits for: such a look does not count,
-// up to patience looks.
+// look replaces a leader that is in the same turn as at the last look. If the watch itself
+// was late, or a thread waits for a CPU or has done so since, the leader or whoever it
+// waits for may have had no CPU either: such a look does not count, up to patience looks.
 func (w *watch) look(a *alarm) {
 	l := w.loop
 	if l.parked.Load() || l.srv.unwatched.Load() { // its leader sets the alarm once it has returned

@@ -80,8 +80,7 @@ func heldUnder(t *testing.T, h HandlerFunc, d time.Duration, enough uint64) uint
 	return s.Stats().Held
 }
 
-// A thread that has waited for a CPU since the last look tells that CPUs are short,
-// also if it has one now.
+// A thread that has waited for a CPU since the last look shows that CPUs are short, even if it has one now.
 func TestWaitsForCPUCount(t *testing.T) {
 	waited := waitedForCPU()
 	if len(waited) == 0 {

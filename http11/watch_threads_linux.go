@@ -39,8 +39,8 @@ func shortOfCPU(waited map[int]time.Duration) bool {
 	return false
 }
 
-// waitedForCPU returns how long each thread of this process has waited for a CPU
-// in all, as of the last time that it got one: the second figure of its schedstat.
+// waitedForCPU returns how long each thread of this process has waited for a CPU in total,
+// until it last got one: the second figure of its schedstat.
 func waitedForCPU() map[int]time.Duration {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
