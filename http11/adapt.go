@@ -11,9 +11,11 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -247,6 +249,37 @@ func adaptedWrite[T string | []byte](w *adaptedWriter, p T) (n int, err error) {
 		err = http.ErrContentLength
 	}
 	return n, err
+}
+
+// copyBuffers are of ReadFrom, by pointer to [32 << 10]byte.
+var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// ReadFrom implements io.ReaderFrom: io.Copy of a file or a connection then
+// allocates no buffer. Other Readers might keep a shared buffer, and see what
+// belongs to another client.
+func (w *adaptedWriter) ReadFrom(src io.Reader) (int64, error) {
+	to := struct{ io.Writer }{w} // without this method
+	if !ofKernel(src) {
+		return io.Copy(to, src)
+	}
+	buf := copyBuffers.Get().(*[32 << 10]byte)
+	defer copyBuffers.Put(buf)
+	return io.CopyBuffer(to, struct{ io.Reader }{src}, buf[:])
+}
+
+// ofKernel reports whether package os or net reads src, or what src limits.
+func ofKernel(src io.Reader) bool {
+	if part, ok := src.(*io.LimitedReader); ok {
+		src = part.R
+	}
+	if _, ok := src.(syscall.Conn); !ok {
+		return false
+	}
+	t := reflect.TypeOf(src)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.PkgPath() == "os" || t.PkgPath() == "net"
 }
 
 // finish completes the response after the handler has returned.

@@ -11,9 +11,13 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // adapt serves h through Adapt.
@@ -46,6 +50,81 @@ func TestAdaptBrokenProxy(t *testing.T) {
 			t.Errorf("the client took %q for the whole response", body)
 		}
 	})
+}
+
+// Copying a file takes no buffer for each copy, as http.ServeContent does it and as io.Copy does, and copies all.
+func TestAdaptCopiesFiles(t *testing.T) {
+	if invariant.Race {
+		t.Skip("in race builds a sync.Pool drops a part of what it is given")
+	}
+	const size, rounds = 100_000, 20
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, bytes.Repeat([]byte("0123456789"), size/10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ways := map[string]func(io.Writer) (int64, error){
+		"CopyN": func(w io.Writer) (int64, error) { return io.CopyN(w, f, size) },
+		"Copy":  func(w io.Writer) (int64, error) { return io.Copy(w, f) },
+	}
+	for way, copies := range ways {
+		var before, after runtime.MemStats
+		addr := adapt(t, func(w http.ResponseWriter, _ *http.Request) {
+			runtime.ReadMemStats(&before)
+			for range rounds {
+				f.Seek(0, io.SeekStart) // a failure shows in what is copied
+				if n, err := copies(w); n != size || err != nil {
+					t.Errorf("%s: %d bytes, error %v", way, n, err)
+				}
+			}
+			runtime.ReadMemStats(&after)
+		})
+		resp, err := http.Get("http://" + addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if n, err := io.Copy(io.Discard, resp.Body); n != size*rounds || err != nil {
+			t.Errorf("%s: the client has %d bytes, error %v", way, n, err)
+		}
+		if each := (after.TotalAlloc - before.TotalAlloc) / rounds; each > 16<<10 {
+			t.Errorf("%s: %d bytes are allocated for each copy", way, each)
+		}
+	}
+}
+
+// keeper keeps the buffer that it is given to read into.
+type keeper struct {
+	*os.File
+	kept []byte
+}
+
+func (k *keeper) Read(p []byte) (int, error) {
+	k.kept = p
+	return k.File.Read(p)
+}
+
+// What a handler's Reader keeps is nobody else's.
+func TestAdaptKeptBuffer(t *testing.T) {
+	f, err := os.Open("adapt_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	k := &keeper{File: f}
+	addr := adapt(t, func(w http.ResponseWriter, _ *http.Request) { io.CopyN(w, k, 1000) })
+	if _, err := http.Get("http://" + addr); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if buf := copyBuffers.Get().(*[32 << 10]byte); k.kept == nil || &buf[0] == &k.kept[0] {
+			t.Fatal("the buffer is shared")
+		}
+	}
 }
 
 // http.Flusher returns no error: once the client is gone, Write does.
