@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A Build says how a binary is built. The zero Build is that of the running
-// binary.
+// A Build says how a binary is built. The zero Build is the running binary's.
 type Build struct {
 	Collector string // see Config
 	Go        string // see Config
@@ -16,8 +15,7 @@ type Build struct {
 // Build returns how the binary of c is built.
 func (c Config) Build() Build { return Build{c.Collector, c.Go} }
 
-// String is a name for b that can be part of a file name, "own" for the zero
-// Build.
+// String returns a name for b that is valid in a file name; "own" for the zero Build.
 func (b Build) String() string {
 	var parts []string
 	if b.Collector != "" {
@@ -47,11 +45,11 @@ func ParseBuild(name string) Build {
 	return Build{collector, strings.TrimPrefix(version, "go")}
 }
 
-// BuildDir stands in a Command for the name of the cell's Build, because the
-// program of each build has a directory of its own.
+// BuildDir in a Command is replaced by the name of the cell's Build: each build of a
+// program has its own directory.
 const BuildDir = "{build}"
 
-// Program returns the command of c with the name of its Build filled in.
+// Program returns the command of c with its Build's name in place of BuildDir.
 func (c Config) Program() []string {
 	if len(c.Command) == 0 || !strings.Contains(c.Command[0], BuildDir) {
 		return c.Command
@@ -62,7 +60,7 @@ func (c Config) Program() []string {
 
 var goVersion = regexp.MustCompile(`^1\.[0-9]{1,3}(\.[0-9]{1,3}|rc[0-9]{1,2})?$`)
 
-// CheckGo accepts the versions that Config.Go may hold.
+// CheckGo returns an error unless Config.Go may hold the version.
 func CheckGo(version string) error {
 	if !goVersion.MatchString(version) {
 		return fmt.Errorf("%q: want a Go version such as 1.27.4", version)

@@ -40,11 +40,11 @@ type Config struct {
 	// Collector is the build variant: "greentea", "classic", "goarenas", or "" for
 	// the running binary's collector.
 	Collector string `json:"collector,omitempty"`
-	// Go is the Go version that builds the binary, such as "1.27.4"; "" means that
-	// of the running binary.
+	// Go is the Go version that builds the binary, such as "1.27.4"; "" for that of
+	// the running binary.
 	Go string `json:"go,omitempty"`
-	// Twin marks the second copy of the baseline that every block carries:
-	// comparing it with the baseline (A/A) shows the noise floor.
+	// Twin marks the second copy of the baseline in every block: comparing it with
+	// the baseline (A/A) shows the noise floor.
 	Twin bool `json:"twin,omitempty"`
 }
 
@@ -67,8 +67,8 @@ type Cell struct {
 	Seed uint64 `json:"seed"`
 	// Timeout is the time after which the child is killed; 0 means no limit.
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
-	// MemoryBytes is the memory of its process tree above which the child is
-	// killed; 0 means no limit.
+	// MemoryBytes is the memory of its process tree above which the child is killed;
+	// 0 means no limit.
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
 	// Untimed spends the whole budget of a closed loop on time, CPU and allocation
 	// per operation. Single operations are not timed, so there are no latencies.
@@ -97,11 +97,11 @@ func (c Config) Key() string {
 	return b.String()
 }
 
-// Title names the study that c belongs to.
+// Title returns the name of the study that c belongs to.
 func (c Config) Title() string { return cmp.Or(c.Study, c.Workload) }
 
-// A setting is a factor that every workload has, beside its parameters. get
-// returns "" if the configuration leaves it out.
+// A setting is a factor of every workload, besides its parameters. get returns "" if the
+// configuration leaves it out.
 type setting struct {
 	name string
 	get  func(c *Config) string
@@ -125,7 +125,7 @@ var settings = []setting{
 		func(c *Config, v string) error { c.Twin = v == twinMark; return nil }},
 }
 
-// given returns the value if there is one.
+// given returns value if is is set, else "".
 func given(is bool, value string) string {
 	if !is {
 		return ""
@@ -133,7 +133,7 @@ func given(is bool, value string) string {
 	return value
 }
 
-// twinMark is how keys write that a configuration is a twin.
+// twinMark is the mark of a twin in keys.
 const twinMark = "aa"
 
 func (c *Config) setProcs(value string) error {
@@ -152,7 +152,7 @@ func findSetting(name string) *setting {
 	return nil
 }
 
-// IsSetting reports whether the factor of that name is a setting.
+// IsSetting reports whether the named factor is a setting.
 func IsSetting(name string) bool { return findSetting(name) != nil }
 
 // Factor returns the value of the named factor: "workload", a setting, or a
@@ -169,7 +169,7 @@ func (c Config) Factor(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// Set sets a factor other than the workload, in the form in which a key has it.
+// Set sets a factor other than the workload, to a value as written in keys.
 func (c *Config) Set(name, value string) error {
 	if s := findSetting(name); s != nil {
 		return s.set(c, value)
@@ -198,9 +198,9 @@ var escaper = strings.NewReplacer("%", "%25", " ", "%20", "/", "%2F", "\t", "%09
 
 func escape(s string) string { return escaper.Replace(s) }
 
-// Readable is a key without escapes, for people.
+// Readable returns a key without escapes, for people.
 func Readable(key string) string {
-	if text, err := url.PathUnescape(key); err == nil { // else of an imported run
+	if text, err := url.PathUnescape(key); err == nil { // otherwise it is from an imported run
 		return text
 	}
 	return key

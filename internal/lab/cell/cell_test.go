@@ -41,7 +41,7 @@ func TestParseGC(t *testing.T) {
 	}
 }
 
-// TestParseSize: a number alone may be bytes or MiB.
+// TestParseSize: a number without a unit is refused, as it may mean bytes or MiB.
 func TestParseSize(t *testing.T) {
 	for s, want := range map[string]int64{"1B": 1, "64KiB": 64 << 10, "512MiB": 512 << 20, "2GB": 2e9, "1": 0, "512": 0,
 		"0MiB": 0, "MiB": 0, "": 0, "-1B": 0} {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// GC is one setting of the garbage collector, as environment variables set it
-// before the program starts.
+// GC is a setting of the garbage collector, as environment variables set it before
+// the program starts.
 type GC struct {
 	// Name is the setting's own name if the user gave one: default, tuned or
 	// disabled.
@@ -78,8 +78,8 @@ func (g GC) GOGC() string {
 	return strconv.Itoa(g.Percent)
 }
 
-// Env returns the environment variables for the setting. It always sets both,
-// so that the child inherits neither by accident.
+// Env returns the environment variables for the setting. It always sets both, so that
+// the child inherits neither.
 func (g GC) Env() []string {
 	limit := "off"
 	if g.LimitBytes > 0 {
@@ -88,9 +88,9 @@ func (g GC) Env() []string {
 	return []string{"GOGC=" + g.GOGC(), "GOMEMLIMIT=" + limit}
 }
 
-// EnvironmentGC reads GOGC and GOMEMLIMIT of an environment as the runtime does: a negative
-// GOGC is off. What the runtime silently takes for another setting is an error, and so is 0:
-// then it collects without end.
+// EnvironmentGC reads GOGC and GOMEMLIMIT from an environment as the runtime does: a
+// negative GOGC is off. Values that the runtime silently replaces are errors, and so
+// is GOGC=0, with which it collects without end.
 func EnvironmentGC(environ []string) (GC, error) {
 	gc := DefaultGC
 	for _, entry := range environ {
@@ -116,7 +116,7 @@ func EnvironmentGC(environ []string) (GC, error) {
 			if err != nil || n == 0 {
 				return GC{}, fmt.Errorf("%s in the environment: want a size such as 512MiB, or off", entry)
 			}
-			if n < math.MaxInt64 { // which is off
+			if n < math.MaxInt64 { // MaxInt64 is off
 				gc.LimitBytes = n
 			}
 		}
@@ -124,7 +124,7 @@ func EnvironmentGC(environ []string) (GC, error) {
 	return gc, nil
 }
 
-// WithoutEnv is an environment without the variables named.
+// WithoutEnv returns an environment without the named variables.
 func WithoutEnv(environ []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -157,8 +157,8 @@ func ParseBytes(s string) (int64, error) {
 	return n * factor, nil
 }
 
-// ParseSize is ParseBytes for what people type: "512" may mean bytes or MiB, so it wants a
-// unit and more than nothing.
+// ParseSize is ParseBytes for values that people type. It requires a unit, as "512" may mean
+// bytes or MiB, and refuses 0.
 func ParseSize(s string) (int64, error) {
 	n, err := ParseBytes(s)
 	if err == nil && (n == 0 || !strings.HasSuffix(s, "B")) {

@@ -78,25 +78,25 @@ const (
 	GCCPUPause     = "/gc/cpu/pause:seconds"
 	GCCPUTotal     = "/gc/cpu/total:seconds"
 	GCCPUScavenge  = "/gc/cpu/scavenge:seconds"
-	// GCCPUScale is the factor from the CPU times in gctrace, which count threads
-	// whether or not they are on a CPU, to GCCPUTotal and its parts: the share of
-	// that time that the threads spent on a CPU, each by its CPU time.
+	// GCCPUScale is the factor that converts the CPU times in gctrace to GCCPUTotal and its
+	// parts. gctrace counts threads whether or not they are on a CPU; the factor is the share of
+	// that time that they were, each thread weighted by its CPU time.
 	GCCPUScale = "/gc/cpu/scale:ratio"
 	// GCCPUShare is GC CPU time divided by all CPU time of the process, 0 to 1.
 	GCCPUShare = "/gc/cpu/share:ratio"
 
-	// GCWorkPrefix begins the shares of CPU time in functions of the runtime that
-	// collect, of cells with a CPU profile; the function and ":ratio" follow.
+	// GCWorkPrefix begins the shares of CPU time in collecting functions of the runtime, for
+	// cells with a CPU profile; the function and ":ratio" follow.
 	GCWorkPrefix = "/gc/work/"
 
-	// gctrace lines of an exec cell that arrived in one piece: relayed by the
-	// program for a subprocess, or made up by it.
+	// gctrace lines of an exec cell that arrived in one piece: the program relayed them for a
+	// subprocess, or made them up.
 	GCRelayed = "/gc/relayed:lines"
 
 	ExitStatus = "/exit:status"
 
-	// LoadDrift is the median response time of a server in the second half of the load over
-	// that in the first.
+	// LoadDrift is a server's median response time in the second half of the load
+	// over that in the first.
 	LoadDrift = "/load/drift:ratio"
 
 	// FigurePrefix begins the names of figures that a program or a load generator
@@ -129,7 +129,7 @@ func HigherIsBetter(metric string) bool {
 	return strings.HasSuffix(metric, "/s") || metric == Done || metric == Ops
 }
 
-// Better is "higher" or "lower", whichever value of the metric is better.
+// Better returns "higher" or "lower", whichever values of the metric are better.
 func Better(metric string) string {
 	if HigherIsBetter(metric) {
 		return "higher"

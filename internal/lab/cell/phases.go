@@ -6,7 +6,7 @@ import (
 	"github.com/isobar-go/isobar/internal/gc/phase"
 )
 
-// Phases say what the collector did while the slowest operations of a cell ran.
+// Phases say what the collector did during the slowest operations of a cell.
 type Phases struct {
 	// Latency names the histogram whose slowest operations these are: HistResponse
 	// or HistService. It is empty if the workload times something else, such as
@@ -20,8 +20,8 @@ type Phases struct {
 	Total       int64   `json:"total"`
 	// WindowNs is the length of the time examined.
 	WindowNs int64 `json:"window_ns"`
-	// SlowestNs is the slowest operation, SlowestStoppedNs how much of it the world
-	// was stopped for a collection.
+	// SlowestNs is the slowest operation; for SlowestStoppedNs of it the world was
+	// stopped for a collection.
 	SlowestNs        int64 `json:"slowest_ns"`
 	SlowestStoppedNs int64 `json:"slowest_stopped_ns"`
 	// Rows are the phases, most severe first.

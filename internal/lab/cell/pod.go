@@ -40,8 +40,7 @@ func ParsePod(s string) (Pod, error) {
 	return NewPod(cpus, memory)
 }
 
-// String is CPUS:MEMORY, such as 0.5:64MiB, 2 or none:64MiB; "none" for the zero
-// Pod.
+// String returns CPUS:MEMORY, such as 0.5:64MiB, 2 or none:64MiB; "none" for the zero Pod.
 func (p Pod) String() string {
 	s := "none"
 	if p.CPUs > 0 {

@@ -101,7 +101,7 @@ const (
 
 func (f *Failure) Error() string {
 	kind := string(f.Kind) + ": "
-	return kind + strings.TrimPrefix(f.Message, kind) // workload is a kind, and a package
+	return kind + strings.TrimPrefix(f.Message, kind) // workload is both a kind and a package
 }
 
 // A Warning is a doubt about a figure.
@@ -132,8 +132,8 @@ type Timeline struct {
 	Cycles    []int64 `json:"cycles,omitempty"` // GC cycles finished so far
 }
 
-// NoGoal is the smallest heap goal that means none: with collection off, the
-// runtime reports nearly the whole address space.
+// NoGoal is the least heap goal that means none: with collection off, the runtime
+// reports nearly the whole address space.
 const NoGoal = 1 << 50
 
 // A Pause is one stop-the-world pause of a GC cycle.

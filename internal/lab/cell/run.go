@@ -9,7 +9,7 @@ import (
 
 // A Run is one plan and its results so far.
 type Run struct {
-	ID      int64 // of the store, from 1 and never reused; 0 outside of one
+	ID      int64 // in the store, from 1 and never reused; 0 outside of one
 	Name    string
 	Created time.Time
 	Args    []string // the command line, without the program's name
@@ -18,8 +18,8 @@ type Run struct {
 	Seed    uint64
 	// Imported marks results that were not measured by isobar.
 	Imported bool
-	// Total is the number of planned cells; Finished and Failed are those with a
-	// record. The store derives them.
+	// Total is the number of planned cells. Finished and Failed are the cells with a
+	// record, as derived by the store.
 	Total, Finished, Failed int
 }
 
@@ -36,8 +36,7 @@ func (r Run) Status() string {
 	return "complete"
 }
 
-// Repeat is the command line that measures the run's plan again; "" for an
-// imported run.
+// Repeat returns the command line that measures the run's plan again; "" for an imported run.
 func (r Run) Repeat() string {
 	if r.Imported {
 		return ""

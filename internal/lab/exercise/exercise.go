@@ -15,8 +15,8 @@ import (
 	"slices"
 )
 
-// An Exercise is a pattern, its remedy and other variants. Prepare may be nil; it
-// makes what must exist before the measured phase.
+// An Exercise is a pattern, its remedy and other variants. Prepare creates what must exist before
+// the measured phase; nil for nothing.
 type Exercise struct {
 	Name     string
 	Prepare  func(*Input)
@@ -62,7 +62,7 @@ func (e *Exercise) VariantNames() []string {
 
 // Input is the data for the exercises. It belongs to one goroutine.
 type Input struct {
-	turn   uint64 // counts operations, which derive their varying values from it
+	turn   uint64 // counts operations; varying values derive from it
 	level  string
 	msg    string
 	token  string   // 180 bytes
@@ -82,7 +82,7 @@ type Input struct {
 	held   resource
 }
 
-// NewInput returns the data that a seed makes.
+// NewInput returns the data for a seed.
 func NewInput(seed uint64) *Input {
 	rng := rand.New(rand.NewPCG(seed, 0x65786572))
 	word := func(n int) string {

@@ -14,20 +14,19 @@ import (
 	"sync"
 )
 
-// An Explanation is what to know of an exercise besides its figures.
+// An Explanation describes an exercise beyond its figures.
 type Explanation struct {
 	Number     int
 	Name       string
-	Difficulty int    // as the document has it, of 5
+	Difficulty int    // according to the document, of 5
 	TradeOff   string // what the remedy costs
-	WhenNot    string // where it is not worth it, corrected where the document errs
-	// Before and After are the functions that the lab runs, with what they call;
-	// After leaves out what Before has.
+	WhenNot    string // where it is not worth it, with the document's errors corrected
+	// Before and After are the functions that the lab runs, with their callees. After
+	// leaves out what Before shows.
 	Before, After string
 }
 
-// String has one paragraph each: the difficulty, the trade-off, when not, the
-// code.
+// String returns one paragraph each for the difficulty, the trade-off, when not, and the code.
 func (e *Explanation) String() string {
 	code := func(s string) string {
 		s = "    " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ")
@@ -37,7 +36,7 @@ func (e *Explanation) String() string {
 		e.Stars(), e.TradeOff, e.WhenNot, code(e.Before), code(e.After))
 }
 
-// Stars are the difficulty as the document writes it.
+// Stars returns the difficulty in the document's notation.
 func (e *Explanation) Stars() string {
 	return strings.Repeat("★", e.Difficulty) + strings.Repeat("☆", 5-e.Difficulty)
 }
@@ -62,8 +61,8 @@ var explanations = sync.OnceValue(func() []*Explanation {
 	return all
 })
 
-// words are the texts of All in order: a line with name and difficulty, then the
-// trade-off and when not, whose further lines are indented.
+// words are the texts of All in order: a line with name and difficulty, then the trade-off and
+// when not. Continuation lines are indented.
 //
 //go:embed words.txt
 var words string
@@ -89,7 +88,7 @@ var objectSource string
 type source struct {
 	fset  *token.FileSet
 	decls []ast.Node            // functions, methods, and single types, variables and constants
-	named map[string][]ast.Node // by name; a method is also under the name of its type
+	named map[string][]ast.Node // by name; a method also by the name of its type
 }
 
 func parseSource() *source {
@@ -128,8 +127,8 @@ func (s *source) add(d ast.Node, name string) {
 	s.named[name] = append(s.named[name], d)
 }
 
-// code returns what declares a variant and everything it uses, but for what has
-// been shown, in the order of the source.
+// code returns the declaration of a variant and of everything it uses, except what
+// was shown before, in source order.
 func (s *source) code(variant func(*Input) uint64, shown map[ast.Node]bool) string {
 	full := runtime.FuncForPC(reflect.ValueOf(variant).Pointer()).Name()
 	wanted := map[ast.Node]bool{}
@@ -151,7 +150,7 @@ func (s *source) code(variant func(*Input) uint64, shown map[ast.Node]bool) stri
 	return b.String()
 }
 
-// common are the checksums and sinks, which say nothing of an exercise.
+// common are checksums and sinks, which are irrelevant to an exercise.
 var common = []string{"sinkString", "sinkBytes", "sinkInts", "sinkError", "sinkNode", "sinkHandle", "sumBytes",
 	"sumString"}
 

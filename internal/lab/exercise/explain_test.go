@@ -11,8 +11,7 @@ import (
 
 var form = regexp.MustCompile(`^\w+ [1-5]\ntrade-off: .+(\n  .+)*\nwhen not: .+(\n  .+)*$`)
 
-// TestExplanations holds that each exercise has its texts, and code before and
-// after that parses.
+// TestExplanations: each exercise has its texts, and code before and after that parses.
 func TestExplanations(t *testing.T) {
 	for i, block := range strings.Split(strings.TrimSpace(words), "\n\n") {
 		if !form.MatchString(block) {

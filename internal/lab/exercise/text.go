@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// Sinks keep what an operation made, so that it is on the heap like a result.
-// They belong to the only worker.
+// Sinks keep the result of an operation, so that it is on the heap. They belong to
+// the only worker.
 var (
 	sinkString string
 	sinkBytes  []byte

@@ -13,8 +13,8 @@ import (
 // here is the file system of this machine.
 var here = root
 
-// use makes the functions read files of pairs of path and content until the
-// test ends, or until they read this machine's again.
+// use makes the functions read the given files, pairs of path and content, until the
+// test ends or calls use without files.
 func use(t *testing.T, files ...string) {
 	fsys := fstest.MapFS{}
 	for i := 0; i < len(files); i += 2 {

@@ -10,10 +10,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Start begins to measure what else happens on the machine; stop returns that.
-// Figures that the platform does not provide are -1. Run one cell in between,
-// and wait for its process before stop: the CPU time of all children waited for
-// counts as the cell's.
+// Start begins to measure what else happens on the machine; stop returns the result. Figures that
+// the platform does not provide are -1. Run one cell in between, and wait for its process before
+// stop: the CPU time of all children waited for counts as the cell's.
 func Start() (stop func() cell.Noise) {
 	began, before := time.Now(), read()
 	return func() cell.Noise { return before.until(read(), time.Since(began)) }
@@ -102,8 +101,7 @@ func MeanNoise(all []cell.Noise) (n cell.Noise) {
 	return n
 }
 
-// Disturbances says which noise makes measurements unreliable, and what to do
-// about it.
+// Disturbances names the noise that makes measurements unreliable, and its remedies.
 func Disturbances(n cell.Noise) (out []cell.Warning) {
 	for _, d := range []struct {
 		is   bool

@@ -58,13 +58,12 @@ func ResetPeakRSS() bool {
 	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil
 }
 
-// A ThreadTime is how long a thread has been on a CPU, and how long it has
-// waited for one, in nanoseconds since it began.
+// A ThreadTime is the time that a thread has spent on a CPU and waiting for one, in
+// nanoseconds since it began.
 type ThreadTime struct{ On, Waited uint64 }
 
-// ThreadTimes stores in times those of all threads of the process, by thread.
-// Threads that have ended keep their last entry. If the platform does not say,
-// it stores nothing.
+// ThreadTimes updates times, by thread, with all threads of the process. Threads that have ended
+// keep their entry. If the platform does not say, it stores nothing.
 func ThreadTimes(pid int, times map[int]ThreadTime) {
 	dir := path.Join("proc", strconv.Itoa(pid), "task")
 	threads, _ := fs.ReadDir(root, dir)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestChunks requests a path whose answer has no length.
+// TestChunks requests a response without Content-Length.
 func TestChunks(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/page" || r.URL.RawQuery != "n=3" {

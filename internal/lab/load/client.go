@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// A client is one connection. Its goroutine owns it, and Run once that
-// goroutine has ended.
+// A client is one connection. Its goroutine owns it; Run does once that goroutine has ended.
 type client struct {
 	*run
 	nc net.Conn
@@ -108,7 +107,7 @@ func (c *client) wait(due time.Duration) bool {
 	return c.ctx.Err() == nil && time.Since(c.start) < 2*c.Duration
 }
 
-// batch sends the requests that are due together and reads the answers.
+// batch sends the requests that are due together and reads the responses.
 func (c *client) batch(due time.Duration) {
 	began := time.Since(c.start)
 	err := c.send()
@@ -147,7 +146,7 @@ func (c *client) send() error {
 
 var errClosing = errors.New("the server closed the connection after its answer")
 
-// receive reads one whole answer.
+// receive reads one whole response.
 func (c *client) receive() error {
 	if c.message != nil {
 		_, err := c.in.Discard(len(c.message))
@@ -173,11 +172,10 @@ func (c *client) receive() error {
 	return nil
 }
 
-// chunked stands for the length of a chunked answer.
+// chunked is the length of a chunked response.
 const chunked = -2
 
-// head reads the head of an answer and checks its status. length is -1 without
-// a Content-Length.
+// head reads the head of a response and checks its status. length is -1 without a Content-Length.
 func (c *client) head(want string) (length int, closing bool, err error) {
 	status, err := c.in.ReadSlice('\n')
 	if err != nil {

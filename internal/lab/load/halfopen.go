@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// halfOpen is a set of connections that have begun a request and send no more.
+// halfOpen is a set of connections that have started a request and send no more.
 type halfOpen struct {
 	r     *run
 	ctx   context.Context
@@ -20,8 +20,7 @@ type halfOpen struct {
 	open, reopened atomic.Int64
 }
 
-// openHalf opens n of them. Even with an error, the caller must close the
-// result.
+// openHalf opens n half-open connections. The caller must close the result, even with an error.
 func (r *run) openHalf(n int) (*halfOpen, error) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	h := &halfOpen{r: r, ctx: ctx}
@@ -37,8 +36,8 @@ func (r *run) openHalf(n int) (*halfOpen, error) {
 	return h, nil
 }
 
-// begin opens a connection and sends the start of a head. The connection is
-// closed by drop, or by the end of all.
+// begin opens a connection and sends the start of a head. drop closes the connection,
+// and so does the end of ctx.
 func (h *halfOpen) begin() (nc net.Conn, drop func(), err error) {
 	if nc, err = h.r.connect(); err != nil {
 		return nil, nil, err

@@ -1,14 +1,14 @@
 // Package load sends HTTP/1.1 requests to a server on this machine and records
-// how long the answers take.
+// response times.
 //
 // With a rate it is an open loop: each connection follows its share of a
-// schedule that does not wait for answers, and response time counts from when a
+// schedule that does not wait for responses, and response time counts from when a
 // request was due. A connection has one request in flight; later ones wait and
 // are sent late, and their response time includes the delay (the method of
-// wrk2). Without a rate it is a closed loop. Answers other than 200 and failed
+// wrk2). Without a rate it is a closed loop. Responses other than 200 and failed
 // connections are counted; a failed connection is reopened.
 //
-// Connections may be upgraded first and then carry messages that are echoed.
+// Connections may be upgraded first; they then carry messages that the server echoes.
 // Beside the load there may be connections that start a request and send no
 // more.
 package load
@@ -38,7 +38,7 @@ type Config struct {
 	Headers int
 	// BodyBytes is the size of the body of a POST; 0 sends GET.
 	BodyBytes int
-	// Connections is how many there are; 0 is 1.
+	// Connections is their number; 0 means 1.
 	Connections int
 	// Pipeline is the number of requests that a connection sends at once; all are
 	// due with the first. 0 means 1.
@@ -49,7 +49,7 @@ type Config struct {
 	// HalfOpen is the number of extra connections that send the start of a head
 	// and nothing more. If the server closes one, it is reopened.
 	HalfOpen int
-	// Rate is in requests a second over all connections; 0 is a closed loop.
+	// Rate is in requests per second over all connections; 0 is a closed loop.
 	Rate float64
 	// Busy and Idle, if Idle is not 0, interrupt the schedule: requests are due
 	// for Busy, then none for Idle. Rate applies within Busy.
@@ -58,25 +58,24 @@ type Config struct {
 	// long again to finish.
 	Duration time.Duration
 
-	// dial connects in place of TCP, in tests whose time stands still while
-	// anybody works.
+	// dial replaces TCP in tests whose time stands still while a goroutine works.
 	dial func(context.Context) (net.Conn, error)
 }
 
-// Result is what came back.
+// Result is the outcome of a load.
 type Result struct {
-	Due, Done int64 // Done counts answers with status 200
+	Due, Done int64 // Done counts responses with status 200
 	Failed    int64
 	FirstErr  error // of the failed requests
 	// HalfOpen is the number of half-open connections at the end; Reopened counts
 	// how often one was reopened.
 	HalfOpen, Reopened int64
 	Elapsed            time.Duration
-	// Both end with the answer: Response starts when the request was due, Service
+	// Both end with the response: Response starts when the request was due, Service
 	// when it was sent.
 	Response, Service *latency.Histogram
-	// Drift is the median response time in the second half of the time over that in the first;
-	// 0 where one has no answer. A server that warms up is below 1.
+	// Drift is the median response time in the second half of the load over that in the first; 0
+	// if a half has no response. A server that warms up is below 1.
 	Drift float64
 }
 
@@ -212,7 +211,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 // patience bounds connecting, and finishing the requests in flight at the end.
 const patience = 10 * time.Second
 
-// A run is what the clients share. It does not change once they run.
+// A run is shared by the clients. It does not change once they run.
 type run struct {
 	Config
 	ctx               context.Context

@@ -43,7 +43,7 @@ func TestRunDoesWhatIsDue(t *testing.T) {
 	})
 }
 
-// TestTCP sends requests by TCP, in both loops, until the server has had enough of them.
+// TestTCP sends requests over TCP, in both loops, until the server ends the run.
 func TestTCP(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []float64{0, 500} {
@@ -66,8 +66,8 @@ func TestTCP(t *testing.T) {
 	}
 }
 
-// TestDueCountsWhatWasNotSent holds that a slow server does not shorten the
-// schedule. Requests still unsent after twice the duration count as backlog.
+// TestDueCountsWhatWasNotSent: a slow server does not shorten the schedule. Requests still unsent
+// after twice the duration count as backlog.
 func TestDueCountsWhatWasNotSent(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(1500 * time.Millisecond)
@@ -98,8 +98,7 @@ func TestDrift(t *testing.T) {
 	})
 }
 
-// TestStall holds that response times include a stall for every request due
-// during it.
+// TestStall: response times include a stall for every request due during it.
 func TestStall(t *testing.T) {
 	const stall = time.Second
 	var once atomic.Bool
@@ -215,8 +214,8 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// TestHalfOpen holds that half-open connections stay open during the load, are
-// reopened when the server closes them, and are gone afterwards.
+// TestHalfOpen: half-open connections stay open during the load, are reopened when the server
+// closes them, and are gone afterwards.
 func TestHalfOpen(t *testing.T) {
 	var open, made atomic.Int64
 	srv := &http.Server{

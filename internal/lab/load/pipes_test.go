@@ -10,7 +10,7 @@ import (
 )
 
 // simulate runs the load against the server and hands the result to check. Time stands still
-// while anybody works: a busy machine, or one that stops for seconds, changes no figure.
+// while any goroutine works, so a machine that is busy or stops for seconds changes no figure.
 func simulate(t *testing.T, c Config, srv *http.Server, check func(Result)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

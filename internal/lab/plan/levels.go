@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ParseLevels splits a flag value at its commas and expands ranges. Write a comma that
-// belongs to a value as \, .
+// ParseLevels splits a flag value at its commas and expands ranges. Write \, for a
+// comma within a value.
 func ParseLevels(value string) ([]string, error) {
 	var out []string
 	var b strings.Builder

@@ -35,12 +35,12 @@ type Factor struct {
 	Levels []string
 }
 
-// A Study is one workload with the levels of its factors. A setting without
-// levels is left out: the default collector settings, the GOMAXPROCS that the Go
-// runtime chooses, no control group, the binary's own collector and Go version.
+// A Study is one workload with the levels of its factors. Settings without levels have their
+// defaults: the default collector settings, the GOMAXPROCS that the Go runtime chooses, no
+// control group, the binary's own collector and Go version.
 type Study struct {
 	Workload string
-	Name     string   // tells studies of the same workload apart
+	Name     string   // distinguishes studies of one workload
 	Command  []string // the program of an exec study
 	Factors  []Factor
 }
@@ -90,8 +90,7 @@ func (s Study) Configs() ([]cell.Config, error) {
 	return configs, nil
 }
 
-// check refuses a factor without levels and one with the same level twice,
-// however it is written.
+// check refuses a factor without levels, or with the same level twice in any notation.
 func (f Factor) check() error {
 	if len(f.Levels) == 0 {
 		return fmt.Errorf("plan: --%s has no level: give at least one value", f.Name)

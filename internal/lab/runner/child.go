@@ -61,7 +61,7 @@ func runCell(c cell.Cell, profiles profileSet, join []string) cell.Record {
 	return rec
 }
 
-// failure returns the failure in err, or one of the workload, which it names.
+// failure returns the *cell.Failure in err, or a workload failure that names the workload.
 func failure(name string, err error) *cell.Failure {
 	if f, ok := errors.AsType[*cell.Failure](err); ok {
 		return f

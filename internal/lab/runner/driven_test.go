@@ -9,11 +9,11 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// driven is the length of the schedule of a load.
+// driven is the duration of a load.
 const driven = 2 * time.Second
 
-// checkDone fails the test unless a load did all requests. One may leave some only when it had
-// twice its time: then the machine stood still, and the record says so. None may fail.
+// checkDone fails the test unless a load did all requests. Some may be left only if it took twice
+// its time: then the machine stood still, and the record says so. None may fail.
 func checkDone(t *testing.T, rec cell.Record, want float64) {
 	t.Helper()
 	due, done := rec.Metrics[cell.Scheduled], rec.Metrics[cell.Done]
@@ -24,7 +24,7 @@ func checkDone(t *testing.T, rec cell.Record, want float64) {
 	}
 }
 
-// TestHTTP runs a server and its load, a process each.
+// TestHTTP runs a server and its load, each in its own process.
 func TestHTTP(t *testing.T) {
 	servers := []string{"nethttp"}
 	for _, mode := range http11.MemoryModes() {
@@ -56,7 +56,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestHTTPAnswers runs each kind of answer, on both kinds of server.
+// TestHTTPAnswers runs each kind of response on both kinds of server.
 func TestHTTPAnswers(t *testing.T) {
 	for name, params := range map[string]map[string]string{
 		"text":    {"body": "100", "wait": "1ms", "pipeline": "4", "from": "heap"},
@@ -86,8 +86,7 @@ func TestHTTPAnswers(t *testing.T) {
 	}
 }
 
-// TestBesideFails shows that what goes wrong beside a cell is the cell's
-// failure.
+// TestBesideFails: a failure beside a cell is the cell's failure.
 func TestBesideFails(t *testing.T) {
 	c := testCell("httpload")
 	c.Params = map[string]string{"address": "127.0.0.1:1", "duration": "10ms"}

@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// record returns a record of how the child ended: its own, if it wrote one,
-// otherwise one that says why it did not.
+// record returns the child's own record if it wrote one, otherwise a record that says
+// why it did not.
 func (e ending) record(c cell.Cell) cell.Record {
 	rec, err := decodeRecord(e.output)
 	switch {

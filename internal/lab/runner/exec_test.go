@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestExecCountsEveryCycle compares the cycles read from the trace with the
-// program's own count, while its threads write to the same stderr.
+// TestExecCountsEveryCycle compares the cycles read from the trace with the program's own count,
+// while its threads write to the same stderr.
 func TestExecCountsEveryCycle(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs packet pipes")
@@ -62,7 +62,7 @@ func TestExecTellsFakesApart(t *testing.T) {
 	}
 }
 
-// A program that is not Go has no collections, which is not the same as none.
+// TestExecSaysWhatIsNotGo: a program that is not Go has no count of collections, not a count of 0.
 func TestExecSaysWhatIsNotGo(t *testing.T) {
 	c := testCell("", "fail")
 	if rec := run(t, c); hasWarning(rec, "not-go") {

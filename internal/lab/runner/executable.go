@@ -116,7 +116,7 @@ func cached(ctx context.Context, build cell.Build, log io.Writer) (string, error
 	return target, nil
 }
 
-// Toolchain returns env changed so that the go command makes the build.
+// Toolchain returns env with additions that select the build's toolchain and experiments.
 func Toolchain(env []string, build cell.Build) []string {
 	env = slices.Clip(env)
 	if build.Collector != "" {
@@ -128,7 +128,7 @@ func Toolchain(env []string, build cell.Build) []string {
 	return env
 }
 
-// Binary is the file name of a program on a system.
+// Binary returns the file name of a program on an operating system.
 func Binary(program, goos string) string {
 	if goos == "windows" {
 		return program + ".exe"
@@ -156,7 +156,7 @@ func source() (dir, digest string, err error) {
 		"from a checkout, or install it with go install %s/cmd/isobar@latest", modulePath)
 }
 
-// digestOf is a digest of the files that can affect a build of cmd/isobar.
+// digestOf returns a digest of the files that can affect a build of cmd/isobar.
 func digestOf(fsys fs.FS) (string, error) {
 	hash := sha256.New()
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {

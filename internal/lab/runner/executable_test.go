@@ -10,9 +10,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestOtherBuilds builds a child with another release of Go, and one with the
-// collector that this test binary does not have, and asks them. The second does not
-// measure: Go compiles all that it imports again for an experiment.
+// TestOtherBuilds builds a child with another release of Go, and one with the collector that this
+// test binary does not have, and checks their builds. The second child measures nothing: for an
+// experiment Go recompiles everything it imports.
 func TestOtherBuilds(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("builds binaries, and keeps them where XDG_CACHE_HOME says")

@@ -9,16 +9,14 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// gcWork names functions of the runtime that collect, or wait for a lock or a
-// thread meanwhile: those in the profile of seed document 002 that are still
-// there, and the parts of marking. Each is the beginning of a name in package
-// runtime.
+// gcWork names functions of the runtime that collect, or wait for a lock or a thread meanwhile:
+// those in the profile of seed document 002 that still exist, and the parts of marking. Each is a
+// prefix of a name in package runtime.
 var gcWork = []string{"gcDrain", "gcAssistAlloc", "markroot", "scanObject", "scanSpan", "sweepone",
 	"(*sweepLocked).sweep", "(*lfstack).pop", "lock2", "procyield", "futex"}
 
-// countGCWork reads a CPU profile and records the share of its time that each
-// function of gcWork was on the stack. A function counts with what it calls, so
-// shares overlap.
+// countGCWork reads a CPU profile and records the share of time that each function of gcWork was
+// on the stack. Callees count too, so shares overlap.
 func countGCWork(rec *cell.Record, name string) error {
 	f, err := os.Open(name)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestGCWork: a function counts once for each sample that it is in, with what it
-// calls, whichever version's name it has.
+// TestGCWork: a function counts once per sample that contains it, including its
+// callees, under any version's name.
 func TestGCWork(t *testing.T) {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples"}, {Type: "cpu", Unit: "nanoseconds"}}}
 	sample := func(ns int64, stack ...string) {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testCell is a cell of a workload whose command is the test binary's program.
+// testCell returns a cell of a workload; its command, if any, is the test binary's program.
 func testCell(name string, program ...string) cell.Cell {
 	c := cell.Cell{Config: cell.Config{Workload: name, GC: cell.DefaultGC}, Seed: 1, Timeout: time.Minute}
 	if len(program) > 0 {
@@ -60,7 +60,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// whole is a test workload that is one function.
+// whole is a test workload made of one function.
 type whole func(ctx context.Context, rec *cell.Record) error
 
 func (f whole) Run(ctx context.Context, rec *cell.Record) error { return f(ctx, rec) }
@@ -161,8 +161,8 @@ func (t *closedTask) Loop(worker int, n int64) uint64 {
 //go:noinline
 func keepAlive(b []byte) { b[0] = 1 }
 
-// reporterTask has a distribution of its own in the place of that of its operations, which
-// it keeps under the name replaced.
+// reporterTask replaces the distribution of its operations by its own, and keeps the
+// former under the name replaced.
 type reporterTask struct{ *closedTask }
 
 const replaced = "replaced"
@@ -174,7 +174,7 @@ func (t reporterTask) Report(rec *cell.Record) {
 	rec.SetLatency(cell.HistService, h)
 }
 
-// openTask is due every 100 µs.
+// openTask has an operation due every 100 µs.
 type openTask struct {
 	p    workload.Params
 	next int

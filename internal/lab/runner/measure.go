@@ -70,12 +70,12 @@ func measure(rec *cell.Record, profiles profileSet, phase func() error) error {
 	return phaseErr
 }
 
-// A snapshot is one look at everything reported as a difference.
+// A snapshot is the state of everything reported as a difference.
 type snapshot struct {
 	at     time.Time
 	usage  rusage.Usage
 	values map[string]metrics.Value
-	paused time.Duration // by all collections together
+	paused time.Duration // by all collections so far
 	last   time.Duration // the latest pause, 0 if there was none
 }
 
@@ -91,7 +91,7 @@ func takeSnapshot() *snapshot {
 	for _, sample := range samples {
 		s.values[sample.Name] = sample.Value
 	}
-	var gc debug.GCStats // not kept: it has a pointer for each pause, which the collector would mark
+	var gc debug.GCStats // not kept: the collector would mark its pointer per pause
 	debug.ReadGCStats(&gc)
 	s.paused = gc.PauseTotal
 	if len(gc.Pause) > 0 {
@@ -154,7 +154,7 @@ func (s *snapshot) figures(rec *cell.Record, after *snapshot) {
 	}
 }
 
-// sparse returns what a histogram gained, without empty buckets.
+// sparse returns the increase of a histogram, without empty buckets.
 func sparse(before, after *metrics.Float64Histogram) cell.Buckets {
 	var b cell.Buckets
 	for i, n := range after.Counts {
@@ -183,7 +183,7 @@ type allocation struct{ bytes, objects uint64 }
 // them exact. In runtime/metrics the same counts lag by what each P has not
 // reported yet.
 //
-// Inlined, it would put 6 KB of stack below the loop, which the collector looks at.
+// Inlined, it would add 6 KB of stack below the loop, which the collector scans.
 //
 //go:noinline
 func allocated() allocation {

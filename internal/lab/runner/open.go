@@ -49,7 +49,7 @@ func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 	return s.err
 }
 
-// schedule is the task's schedule, which an error ends.
+// schedule is the task's schedule; an error ends it.
 type schedule struct {
 	task workload.Open
 	err  error

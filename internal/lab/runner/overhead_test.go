@@ -31,7 +31,7 @@ func TestOverhead(t *testing.T) {
 		for took := time.Duration(0); took < slice; {
 			n *= 2
 			took = time.Hour
-			for range 3 { // a machine that stands still is taken for a slow loop only if it does so three times
+			for range 3 { // take a machine that stands still for a slow loop only if it does so three times
 				began := time.Now()
 				task.Loop(0, n)
 				took = min(took, time.Since(began))

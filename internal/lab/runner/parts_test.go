@@ -58,7 +58,7 @@ func TestSparse(t *testing.T) {
 }
 
 func TestTail(t *testing.T) {
-	for size := 1; size < 40; size += 7 { // however the stream is divided
+	for size := 1; size < 40; size += 7 { // however the stream is split
 		text := "starting\nno panic: here\npanic: first\n\ngoroutine 1:\npanic: second\n" +
 			strings.Repeat("x", 3*maxTail) + "\nlast line\n\n"
 		var w tail
@@ -86,7 +86,7 @@ func TestDefaultMemoryCap(t *testing.T) {
 	}
 }
 
-// TestNothingLeaks runs cells of every kind of ending and expects as many
+// TestNothingLeaks runs cells with every kind of ending and expects as many
 // goroutines and open files as before.
 func TestNothingLeaks(t *testing.T) {
 	files := func() int {

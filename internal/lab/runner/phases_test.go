@@ -9,8 +9,8 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// The slowest operations of open and closed loops are attributed, each once, and
-// the trace is not kept.
+// TestPhases: the slowest operations of open and closed loops are attributed, each
+// once, and the trace is not kept.
 func TestPhases(t *testing.T) {
 	for workload, params := range map[string]map[string]string{
 		"hybrid":        {"live": "4MB", "duration": "300ms", "controller": "none"},
@@ -44,7 +44,7 @@ func TestPhases(t *testing.T) {
 		if p.ThresholdNs <= 0 {
 			t.Errorf("%s: operations above %d ns", workload, p.ThresholdNs)
 		}
-		if (p.Latency == "") != (workload != "hybrid") { // it reports something else than its operations
+		if (p.Latency == "") != (workload != "hybrid") { // it reports something other than its operations
 			t.Errorf("%s: the operations are said to be those of histogram %q", workload, p.Latency)
 		}
 		if workload == "hybrid" {
@@ -52,7 +52,7 @@ func TestPhases(t *testing.T) {
 		} else {
 			checkAbove(t, rec, replaced)
 		}
-		// The collection before the phase and what follows it are not part of it.
+		// The collection before the phase does not count, nor does what follows.
 		if wall := rec.Metrics[cell.WallTime]; float64(p.WindowNs)/1e9 > wall {
 			t.Errorf("%s: %d ns looked at, of a phase of %v s", workload, p.WindowNs, wall)
 		}
@@ -62,9 +62,9 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// checkAbove checks that the operations attributed are those above the percentile
-// of the cell's own histogram, give or take those of the percentile's bucket: a
-// stall may put more than a thousandth of all there.
+// checkAbove checks that the attributed operations are those above the percentile in
+// the cell's own histogram, give or take those in the percentile's bucket, as a stall
+// may put more than a thousandth of all there.
 func checkAbove(t *testing.T, rec cell.Record, name string) {
 	t.Helper()
 	p := rec.Phases
@@ -114,8 +114,8 @@ func TestCapped(t *testing.T) {
 	}
 }
 
-// Some operations are above the threshold also where a stall has put more into
-// the last bucket than the percentile leaves.
+// TestSlowerThan: some operations lie above the threshold even if a stall put more into the last
+// bucket than the percentile leaves.
 func TestSlowerThan(t *testing.T) {
 	for stalled := range 8 {
 		var h latency.Histogram

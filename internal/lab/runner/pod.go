@@ -14,8 +14,8 @@ type pod struct {
 	size  cell.Pod
 }
 
-// newPod makes the control group that the cell asks for. The runner makes it,
-// not the child, so that it is removed however the child ends.
+// newPod creates the control group that the cell asks for. The runner does it, not the child, so
+// that the group is removed however the child ends.
 func (r *Runner) newPod(c cell.Cell) (*pod, error) {
 	switch {
 	case c.Pod == cell.Pod{}:
@@ -32,7 +32,7 @@ func (r *Runner) newPod(c cell.Cell) (*pod, error) {
 	return &pod{g, c.Pod}, nil
 }
 
-// join are the files by which a process joins the pod.
+// join returns the files through which a process joins the pod.
 func (p *pod) join() []string {
 	if p == nil {
 		return nil
@@ -48,11 +48,11 @@ func (p *pod) remove() {
 	}
 }
 
-// fewThrottled is the share of periods from which a record warns.
+// fewThrottled is the share of throttled periods above which a record warns.
 const fewThrottled = 0.01
 
-// record notes what the pod did to the program: a kill for its memory is why the
-// program failed.
+// record adds the pod's figures. If the program was killed for its memory, that
+// becomes its failure.
 func (p *pod) record(rec *cell.Record) {
 	if p == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// runInPod runs a script of the shell in a pod.
+// runInPod runs a shell script in a pod.
 func runInPod(t *testing.T, pod cell.Pod, script string) cell.Record {
 	t.Helper()
 	c := testCell("exec")
@@ -28,7 +28,7 @@ func runInPod(t *testing.T, pod cell.Pod, script string) cell.Record {
 
 func TestPodThrottles(t *testing.T) {
 	const loop = `i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; test -z "$ISOBAR_JOIN"`
-	rec := runInPod(t, cell.Pod{CPUs: 0.05, MemoryBytes: 64 << 20}, loop) // less than many neighbours leave
+	rec := runInPod(t, cell.Pod{CPUs: 0.05, MemoryBytes: 64 << 20}, loop) // less than what many neighbours leave
 	if rec.Err != nil || !hasWarning(rec, "throttled") {
 		t.Errorf("error %v, warnings %v", rec.Err, rec.Warnings)
 	}
@@ -44,7 +44,7 @@ func TestPodThrottles(t *testing.T) {
 }
 
 func TestPodRunsOutOfMemory(t *testing.T) {
-	const hog = "dd if=/dev/zero of=/dev/null bs=200M count=1 iflag=fullblock" // whatever interrupts it
+	const hog = "dd if=/dev/zero of=/dev/null bs=200M count=1 iflag=fullblock" // iflag: interrupts do not matter
 	rec := runInPod(t, cell.Pod{MemoryBytes: 24 << 20}, "exec "+hog)
 	const said = "24MiB of its pod (1 OOM kills)"
 	if rec.Err == nil || rec.Err.Kind != cell.FailMemory || !strings.Contains(rec.Err.Message, said) {
@@ -56,7 +56,7 @@ func TestPodRunsOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestPodRefusals are cells whose program no pod can hold.
+// TestPodRefusals has cells whose program cannot be in a pod.
 func TestPodRefusals(t *testing.T) {
 	inside := testCell("test-env")
 	inside.Pod = cell.Pod{CPUs: 1}

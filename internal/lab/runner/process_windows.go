@@ -11,7 +11,7 @@ func groupAttr(*Account) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 
-// killGroup kills p: there are no groups that could be killed whole.
+// killGroup kills p only: process groups cannot be killed here.
 func killGroup(p *os.Process) { p.Kill() }
 
 func endOwnGroup() { os.Exit(1) }

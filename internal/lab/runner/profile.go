@@ -59,7 +59,7 @@ func (p profileSet) start(rec *cell.Record) (stop func() error, err error) {
 	return func() error {
 		var errs []error
 		if slices.Contains(p.kinds, "heap") || slices.Contains(p.kinds, "allocs") {
-			runtime.GC() // these profiles are as of the last collection
+			runtime.GC() // these profiles show the state at the last collection
 		}
 		for i, kind := range p.kinds {
 			err := errors.Join(finish(kind, files[i]), files[i].Close())

@@ -16,10 +16,10 @@ func program(args []string) int {
 	switch args[0] {
 	case "sleep":
 		time.Sleep(time.Hour)
-	case "pid": // writes its number to a file, then sleeps
+	case "pid": // writes its PID to a file, then sleeps
 		os.WriteFile(args[1], []byte(strconv.Itoa(os.Getpid())), 0o644)
 		time.Sleep(time.Hour)
-	case "churn": // collects under load, chatters on stderr, and says how often
+	case "churn": // collects under load, writes to stderr, and reports how often
 		churn(args[1])
 	case "fake":
 		for i := range 3 {
@@ -38,7 +38,7 @@ func program(args []string) int {
 		p, _ := os.FindProcess(os.Getpid())
 		p.Kill()
 		select {}
-	case "escape": // leaves a process behind in a session of its own
+	case "escape": // leaves a process behind in its own session
 		exe, _ := os.Executable()
 		cmd := exec.Command(exe, "program", "pid", args[1])
 		cmd.SysProcAttr = sessionAttr()
@@ -48,7 +48,7 @@ func program(args []string) int {
 	return 0
 }
 
-// churn writes the number of collections, as the runtime counts them, to file.
+// churn writes the number of collections, as counted by the runtime, to file.
 func churn(file string) {
 	var group sync.WaitGroup
 	stop := make(chan struct{})

@@ -17,7 +17,7 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// TestFailures holds the runner to a record for every way to end.
+// TestFailures: the runner returns a record for every kind of ending.
 func TestFailures(t *testing.T) {
 	short := func(c cell.Cell) cell.Cell { c.Timeout = 300 * time.Millisecond; return c }
 	capped := func(c cell.Cell) cell.Cell { c.MemoryBytes = 256 << 20; return c }
@@ -196,8 +196,8 @@ func checkTimeline(t *testing.T, rec cell.Record) {
 	}
 }
 
-// An untimed loop does all of its operations where they count for time, CPU and
-// allocation, and has no latencies.
+// TestClosedUntimed: an untimed loop spends all its operations on time, CPU and allocation per
+// operation, and has no latencies.
 func TestClosedUntimed(t *testing.T) {
 	c := testCell("test-closed")
 	c.Params, c.GC, c.Untimed = map[string]string{"ops": "10001", "workers": "3"}, cell.DefaultGC, true
@@ -247,8 +247,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenReportsBacklog runs a loop that cannot keep up, where nobody kills it when its time
-// is over. What was due by three quarters of it, 10 operations a millisecond, is all that counts.
+// TestOpenReportsBacklog runs a loop that cannot keep up, and ends by itself after three quarters
+// of its timeout. Only what was due by then counts: 10 operations per millisecond.
 func TestOpenReportsBacklog(t *testing.T) {
 	c := testCell("test-open")
 	c.Params = map[string]string{"ops": "100000", "take": "5ms"}
@@ -282,8 +282,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// TestKilledLabLeavesNoOrphan kills the lab while a program runs below its
-// child and waits for the program to be gone.
+// TestKilledLabLeavesNoOrphan kills the lab while a program runs below its child, and
+// waits for the program to be gone.
 func TestKilledLabLeavesNoOrphan(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("looks at /proc")

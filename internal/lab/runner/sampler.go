@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// sampleInterval is how often memory is looked at.
+	// sampleInterval is how often memory is sampled.
 	sampleInterval = 10 * time.Millisecond
-	// maxSamples bounds a timeline: when it is reached, every other row goes
+	// maxSamples bounds a timeline: when it is reached, every other row is dropped
 	// and the interval doubles.
 	maxSamples = 1 << 14
 	// maxPauses bounds the list of pauses; the histogram has all of them.
 	maxPauses = 1 << 15
 )
 
-// A sampler looks at memory at a fixed interval from a goroutine of its own.
-// It allocates nothing per sample but the growth of its lists.
+// A sampler samples memory at a fixed interval in its own goroutine. It allocates
+// only to grow its lists.
 type sampler struct {
 	began    time.Time
 	interval time.Duration
 	done     chan struct{} // closed to stop
-	stopped  chan struct{} // closed when all below is the stopper's
+	stopped  chan struct{} // closed when stop may use the fields below
 
 	line   cell.Timeline
 	pauses []cell.Pause
-	// The largest values seen, also those of rows that were thinned out.
+	// The largest values seen, including those of dropped rows.
 	heap, goal, sys int64
 
 	values [4]metrics.Sample
 	gc     debug.GCStats
-	seen   int64 // cycles of which the pauses are listed
+	seen   int64 // cycles whose pauses are listed
 	statm  *os.File
 	page   int64
 	text   [128]byte // of statm
@@ -48,7 +48,7 @@ func startSampler(began time.Time, interval time.Duration) *sampler {
 	for i, name := range []string{heapMetric, goalMetric, sysMetric, cyclesMetric} {
 		s.values[i].Name = name
 	}
-	s.gc.Pause = make([]time.Duration, 0, 2*256+3) // the runtime's ring, as ReadGCStats needs it
+	s.gc.Pause = make([]time.Duration, 0, 2*256+3) // ReadGCStats needs the size of the runtime's ring
 	debug.ReadGCStats(&s.gc)
 	s.seen = s.gc.NumGC
 	s.statm, _ = os.Open("/proc/self/statm") // nil where there is none
@@ -102,8 +102,8 @@ func (s *sampler) sample() {
 	}
 }
 
-// readPauses lists the pauses of the cycles since the last call. The runtime
-// keeps 256 of them, one a cycle: of a faster succession some are missing.
+// readPauses lists the pauses of cycles since the last call. The runtime keeps 256 pauses, one
+// per cycle: some are missing if cycles follow faster.
 func (s *sampler) readPauses() {
 	debug.ReadGCStats(&s.gc)
 	fresh := min(int(s.gc.NumGC-s.seen), len(s.gc.Pause), maxPauses-len(s.pauses))
@@ -147,7 +147,7 @@ func (s *sampler) stop(rec *cell.Record) {
 	}
 	l := s.line
 	if len(l.RSSBytes) != len(l.AtNs) {
-		l.RSSBytes = nil // it failed at times
+		l.RSSBytes = nil // it sometimes failed
 	}
 	first := l.Cycles[0]
 	for i := range l.Cycles {

@@ -19,8 +19,8 @@ import (
 const (
 	// pollInterval is how often a child's memory is compared with the cap.
 	pollInterval = 20 * time.Millisecond
-	// grace is how long a pipe may stay open after the child's end. What is still in it
-	// then is lost, so it is longer than a machine stops for.
+	// grace is how long a pipe may stay open after the child's end. Later output is lost, so it
+	// is longer than a machine may stand still.
 	grace = 10 * time.Second
 	// maxRecord limits how much is read from a child.
 	maxRecord = 64 << 20
@@ -29,8 +29,8 @@ const (
 // profileDirEnv tells the child where to write profiles.
 const profileDirEnv = "ISOBAR_PROFILE_DIR"
 
-// joinEnv tells the child which files the program writes its number to, one a
-// line, to join its control group.
+// joinEnv tells the child which files, one per line, the program writes its PID to in
+// order to join its control group.
 const joinEnv = "ISOBAR_JOIN"
 
 // ending is how a child ended.
@@ -41,11 +41,10 @@ type ending struct {
 	killed *cell.Failure // why the runner killed it, if it did
 }
 
-// output keeps what a child writes, up to maxRecord and a byte.
+// output keeps what a child writes, up to maxRecord plus one byte.
 type output []byte
 
-// Write fails beyond the limit, which closes the pipe: a child that keeps writing
-// ends.
+// Write fails beyond the limit. That closes the pipe, which ends a child that keeps writing.
 func (o *output) Write(b []byte) (int, error) {
 	n := min(len(b), maxRecord+1-len(*o))
 	*o = append(*o, b[:n]...)
@@ -86,7 +85,7 @@ func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profile
 	if err := cmd.Start(); err != nil {
 		return ending{}, err
 	}
-	// The child may end before it has read the cell; how it ended says why.
+	// The child may end before it has read the cell; its ending says why.
 	go stdin.Write(document.Bytes())
 
 	exited := make(chan struct{})
@@ -105,8 +104,8 @@ func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profile
 	return end, err
 }
 
-// guard waits for the child's end. It kills the child if it exceeds a limit of
-// the cell, and reports that, or if ctx ends, which is the error.
+// guard waits for the child's end. If the child exceeds a limit of the cell, guard kills it and
+// returns the failure; if ctx ends, it kills the child and returns the error.
 func guard(ctx context.Context, p *os.Process, c cell.Cell, exited <-chan struct{}) (*cell.Failure, error) {
 	var timeout, poll <-chan time.Time
 	if c.Timeout > 0 {
@@ -128,7 +127,7 @@ func guard(ctx context.Context, p *os.Process, c cell.Cell, exited <-chan struct
 			return nil, context.Cause(ctx)
 		case <-timeout:
 			select {
-			case <-exited: // before, and this process was late to see it
+			case <-exited: // it had ended, but this process noticed late
 				return nil, nil
 			default:
 			}
@@ -151,7 +150,7 @@ func guard(ctx context.Context, p *os.Process, c cell.Cell, exited <-chan struct
 	}
 }
 
-// sizeText is a size in whole MiB, and exact where it is less than one.
+// sizeText formats a size in whole MiB, or exactly if it is below one.
 func sizeText(n int64) string {
 	if n < 1<<20 {
 		return cell.FormatBytes(n)
@@ -173,9 +172,9 @@ func killTree(p *os.Process, exited <-chan struct{}) {
 	<-exited
 }
 
-// childEnv is the environment of the child: the cell's settings, without
-// inherited values for them. GODEBUG keeps everything but gctrace, which would
-// write to the child's standard error.
+// childEnv returns the environment of the child: it replaces inherited values by the
+// cell's settings. GODEBUG keeps everything but gctrace, which would write to the
+// child's standard error.
 func childEnv(environ []string, c cell.Cell, profileDir string, join []string) []string {
 	env := cell.WithoutEnv(environ, "GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", profileDirEnv, joinEnv)
 	for _, entry := range environ {

@@ -9,11 +9,11 @@ import (
 // fewCycles is the number of cycles below which GC figures get a warning.
 const fewCycles = 5
 
-// warnCycles warns if GC figures rest on few cycles where there should be more.
+// warnCycles warns if GC figures are based on few cycles although collection is on.
 func warnCycles(rec *cell.Record) {
 	gc := rec.Cell.GC
-	// No cycles at all are not few: a program that allocates too little to be
-	// collected has only zeros as GC figures.
+	// A program that never collects gets no warning: it allocates too little, and its
+	// GC figures are exactly zero.
 	if n := rec.Metrics[cell.GCCycles]; n > 0 && n < fewCycles && (gc.Percent >= 0 || gc.LimitBytes > 0) {
 		rec.Warn("few-gc", "only %.0f GC cycles: GC figures are coarse; use a longer run", n)
 	}

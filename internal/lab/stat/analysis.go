@@ -52,7 +52,7 @@ type Analysis struct {
 	// Findings state the results in plain words, most important first.
 	Findings []string
 	// Machines are those that measured the run, in the order of their first block.
-	// Only the run of a fleet has more than one.
+	// Only a fleet's run has several.
 	Machines []*Machine
 	// Missing is the number of planned cells that have no record.
 	Missing int

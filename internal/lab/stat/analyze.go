@@ -21,8 +21,8 @@ func Analyze(cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
 	return AnalyzeOn(cell.Machine{}, cells, recs)
 }
 
-// AnalyzeOn is Analyze for a run of machine home, which measured the records
-// without an origin.
+// AnalyzeOn is Analyze for a run on the machine home, which measured the records that
+// have no origin.
 func AnalyzeOn(home cell.Machine, cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
 	machines, machineOf := findMachines(home, recs)
 	if len(machines) == 1 {
@@ -177,8 +177,8 @@ func (a *Analysis) floors() floors {
 
 func (f floors) raise(k [3]string, c Comparison) { f[k] = max(f[k], c.Apart()) }
 
-// Apart is how much two equal configurations differ by their comparison: the
-// farther end of its interval, as a factor of 1 to 10.
+// Apart returns how much a comparison of equal configurations differs: the farther end of its
+// interval, as a factor of 1 to 10.
 func (c *Comparison) Apart() float64 { return max(1, min(max(c.Hi, 1/c.Lo), maxFloor)) }
 
 func (f floors) of(g *Group, metric, machine string) float64 {

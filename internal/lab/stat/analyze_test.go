@@ -14,7 +14,7 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// A model says what the cells of a simulated run measure.
+// A model determines the measurements of a simulated run.
 type model struct {
 	configs []cell.Config
 	// figures are the true values; a nil map is a cell that fails.
@@ -117,8 +117,8 @@ func TestAnalyze(t *testing.T) {
 	}
 }
 
-// TestStudiesHaveBaselines: several studies of one workload are compared each
-// with its own baseline, under its own noise floor.
+// TestStudiesHaveBaselines: several studies of one workload are each compared with their own
+// baseline, under their own noise floor.
 func TestStudiesHaveBaselines(t *testing.T) {
 	var configs []cell.Config
 	for study, names := range map[string][]string{"strategies 1": {"plain", "arena"}, "strategies 2": {"slab", "pool"}} {
@@ -308,8 +308,8 @@ func TestCompareRuns(t *testing.T) {
 	}
 }
 
-// TestMergedLatency: the figure of a group comes from the merged histogram, and
-// quantiles of few values are doubted.
+// TestMergedLatency: a group's figure comes from the merged histogram, and quantiles
+// of few values get a warning.
 func TestMergedLatency(t *testing.T) {
 	var cells []cell.Cell
 	var recs []*cell.Record

@@ -22,8 +22,7 @@ func Compare(a, b *Group, metric string, floor float64) Comparison {
 	return compare(a, b, metric, func(string) float64 { return floor })
 }
 
-// allMachines, in place of a machine's ID, requests the noise floor across
-// machines.
+// allMachines requests the noise floor across machines, instead of a machine's.
 const allMachines = "\x00"
 
 // compare is Compare with a noise floor per machine.
@@ -67,8 +66,7 @@ func compare(a, b *Group, metric string, floor func(machine string) float64) Com
 	return c
 }
 
-// check reports whether the pairs have ratios. In c it notes why not, or which
-// are infinite.
+// check reports whether the pairs have ratios. It records in c why not, or which are infinite.
 func (c *Comparison) check(pairs []pair) bool {
 	c.Pairs = len(pairs)
 	zeros := 0
@@ -167,8 +165,8 @@ func CompareRuns(a, b *Analysis) []Comparison {
 	return out
 }
 
-// Unmatched returns the configurations that only one of the two runs has, in that
-// run's order: their keys without escapes, to be read.
+// Unmatched returns the configurations that only one of the runs has, in that run's
+// order, as readable keys.
 func Unmatched(a, b *Analysis) (onlyA, onlyB []string) {
 	only := func(x, y *Analysis) (keys []string) {
 		for _, g := range x.Groups {
@@ -213,7 +211,7 @@ func paired(a, b Series) (pairs []pair) {
 	return pairs
 }
 
-// Split returns the items with equal keys together, in the order of their first.
+// Split groups items by key, in the order of the first item of each group.
 func Split[T any, K comparable](items []T, key func(T) K) (parts [][]T) {
 	at := make(map[K]int)
 	for _, item := range items {
@@ -267,8 +265,8 @@ func value(g *Group, metric string) float64 {
 	return Summarize(g.Series[metric]).Median
 }
 
-// Quantile returns a quantile of operations from a merged histogram, if that is
-// what the metric is.
+// Quantile returns a quantile of operations from a merged histogram; ok is false if
+// the metric is not one.
 func (g *Group) Quantile(metric string) (ns float64, ok bool) {
 	for name, h := range g.Latency {
 		for _, q := range Quantiles {
@@ -298,8 +296,8 @@ func thinTails(a, b *Group, metric string) []string {
 	return nil
 }
 
-// Distinct formats v with so many decimals, or with as many more as keep it on the side
-// of each bound that it is on: what decides is never rounded onto what it was held against.
+// Distinct formats v with the given number of decimals, or with as many more as it takes to keep
+// v on its side of each bound: a value is never rounded onto a bound that decided something.
 func Distinct(v float64, decimals int, bounds ...float64) string {
 	for {
 		text := strconv.FormatFloat(v, 'f', decimals, 64)

@@ -128,8 +128,7 @@ var (
 	service  = aspect{"p99.9 service time", LatencyMetric(cell.HistService, "p99.9")}
 )
 
-// first returns the first aspect for which the baseline has figures, or the
-// last.
+// first returns the first aspect for which the baseline has figures, or the last of them.
 func (s study) first(aspects ...aspect) aspect {
 	for _, a := range aspects {
 		if len(s.base.Series[a.metric].Values) > 0 {
@@ -142,8 +141,8 @@ func (s study) first(aspects ...aspect) aspect {
 // speed returns the aspect that measures relief.
 func (s study) speed() aspect { return s.first(work, response, wall) }
 
-// proven is speed, or the CPU time of a program of which nothing is proven in wall
-// time, and something there.
+// proven returns the aspect of speed. For a program without a verdict on wall time,
+// that is CPU time if it has one.
 func (s study) proven(g *Group) aspect {
 	shown := func(a aspect) bool {
 		c, ok := s.compare(g, a)

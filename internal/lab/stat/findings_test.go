@@ -7,8 +7,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestFindingsNameWhatIsProven: of a program whose CPU time is proven better, and
-// whose wall time is not, the sentence names CPU time.
+// TestFindingsNameWhatIsProven: if a program is proven better in CPU time but not in wall time,
+// the sentence names CPU time.
 func TestFindingsNameWhatIsProven(t *testing.T) {
 	base := &Group{Config: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Key: "a", Records: make([]*cell.Record, 6)}
 	other := &Group{Config: cell.Config{Workload: "exec", GC: cell.GC{Percent: 400}}, Key: "b", Records: make([]*cell.Record, 6)}

@@ -12,14 +12,14 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Machine is one that measured part of a run.
+// A Machine measured part of a run.
 type Machine struct {
-	// Name is for display: its workers, or else its ID.
+	// Name is for display: its workers, or its ID.
 	Name string `json:"name"`
 	// ID identifies the machine across runs: the digest of its host name or,
 	// failing that, the name of its worker; "" if unknown.
 	ID      string   `json:"id"`
-	Workers []string `json:"workers"` // of a fleet; none for the machine of the run itself
+	Workers []string `json:"workers"` // in a fleet; none for the run's own machine
 	Records int      `json:"cells"`   // finished ones
 	// Blocks that it measured, ascending. Each block is measured on one machine.
 	Blocks      []int        `json:"blocks"`

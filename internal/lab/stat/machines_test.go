@@ -14,11 +14,11 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A fleetModel is a run of two configurations, a and b, on several machines, each
-// of which takes every so many blocks.
+// A fleetModel is a run of two configurations, a and b, on several machines that take
+// turns at the blocks.
 type fleetModel struct {
-	speeds  []float64 // what a costs on each machine
-	effects []float64 // what b costs there, as a factor of a
+	speeds  []float64 // cost of a on each machine
+	effects []float64 // cost of b there, as a factor of a's
 	blocks  int
 	noise   float64
 }
@@ -119,7 +119,7 @@ func TestMachinesDisagree(t *testing.T) {
 	}
 }
 
-// One machine gains, the other does not: no verdict holds for both.
+// TestMachinesHalf: one machine gains, the other does not; no verdict holds for both.
 func TestMachinesHalf(t *testing.T) {
 	c := only(t, fleetModel{speeds: []float64{100, 100}, effects: []float64{0.5, 1}, blocks: 24, noise: 0.01}.analyze(t, 1))
 	if c.Verdict != Disagreement {
@@ -139,7 +139,7 @@ func TestMachinesDifferInSize(t *testing.T) {
 	}
 }
 
-// One pair per machine gives a verdict overall, but cannot show whether machines agree.
+// TestMachinesWithOnePairEach: one pair per machine gives an overall verdict, but cannot show whether machines agree.
 func TestMachinesWithOnePairEach(t *testing.T) {
 	speeds := []float64{10, 20, 30, 40, 50, 60, 70, 80}
 	c := only(t, fleetModel{speeds: speeds, effects: slices.Repeat([]float64{0.5}, 8), blocks: 8, noise: 0.01}.analyze(t, 1))
@@ -148,7 +148,7 @@ func TestMachinesWithOnePairEach(t *testing.T) {
 	}
 }
 
-// With 4 or 5 pairs the rank test would not know of machines.
+// TestFewPairsOfMachines: with 4 or 5 pairs the rank test would ignore machines.
 func TestFewPairsOfMachines(t *testing.T) {
 	c := only(t, fleetModel{speeds: []float64{100, 900}, effects: []float64{0.5, 0.5}, blocks: 5, noise: 0.001}.analyze(t, 1))
 	if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "5 pairs on 2 machines are too few for a verdict: need 6") {
@@ -156,10 +156,10 @@ func TestFewPairsOfMachines(t *testing.T) {
 	}
 }
 
-// Nothing pairs a value of one machine with one of another, whatever the blocks.
+// TestMachinesAreNeverMixed: no value is paired with one of another machine, whatever the blocks.
 func TestMachinesAreNeverMixed(t *testing.T) {
 	cells, recs := fleetModel{speeds: []float64{100, 900}, effects: []float64{1, 1}, blocks: 12, noise: 0.01}.run(rand.New(rand.NewPCG(1, 2)))
-	for _, rec := range recs { // as if a was measured here and b there
+	for _, rec := range recs { // as if a was measured here and b elsewhere
 		name := map[bool]string{false: "w0", true: "w1"}[rec.Cell.Params["v"] == "b"]
 		rec.Origin = &cell.Origin{Worker: name, Machine: cell.Machine{Hostname: "host" + name}}
 	}
@@ -198,7 +198,7 @@ func TestRunsOfDifferentMachines(t *testing.T) {
 	}
 }
 
-// Two runs of a fleet: the blocks fell to its machines in another order.
+// TestRunsOfFleets has two runs of a fleet whose blocks went to its machines in different orders.
 func TestRunsOfFleets(t *testing.T) {
 	first := fleetModel{speeds: []float64{100, 900}, effects: []float64{1, 1}, blocks: 12, noise: 0.005}
 	cells, recs := first.run(rand.New(rand.NewPCG(5, 6)))
@@ -223,7 +223,7 @@ func TestRunsOfFleets(t *testing.T) {
 	}
 }
 
-// A run of one machine, of a fleet or not, is judged as ever.
+// TestOneMachineIsAsBefore: a run on one machine gets the same verdict with and without a fleet.
 func TestOneMachineIsAsBefore(t *testing.T) {
 	cells, recs := fleetModel{speeds: []float64{100}, effects: []float64{0.8}, blocks: 9, noise: 0.05}.run(rand.New(rand.NewPCG(1, 2)))
 	fleet, err := Analyze(cells, recs)
@@ -245,7 +245,7 @@ func TestOneMachineIsAsBefore(t *testing.T) {
 	}
 }
 
-// TestMachineErrorRates simulates no effect, and one, on three machines of
+// TestMachineErrorRates simulates no effect, and one effect, on three machines of
 // different speed.
 func TestMachineErrorRates(t *testing.T) {
 	runs := 500
@@ -292,7 +292,7 @@ func TestStratifiedMedian(t *testing.T) {
 	if wantLo, wantHi := medians[1000], medians[39000]; lo != wantLo || hi != wantHi {
 		t.Errorf("[%v, %v], by simulation [%v, %v]", lo, hi, wantLo, wantHi)
 	}
-	// Of one stratum with an odd number it is the bootstrap that there is.
+	// One stratum of odd size has the plain bootstrap interval.
 	one := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	wantLo, wantHi := bootstrapMedian(one)
 	if lo, hi := stratifiedMedian([][]float64{one}); lo != wantLo || hi != wantHi {
@@ -300,11 +300,11 @@ func TestStratifiedMedian(t *testing.T) {
 	}
 }
 
-// The published example of Welch's test: Q, and the p of a table of F.
+// TestHeterogeneityFigures checks the published example of Welch's test: Q, and p from a table of F.
 func TestHeterogeneityFigures(t *testing.T) {
 	var h Heterogeneity
 	h.test([][]float64{{1, 2, 3, 4, 5}, {3, 4, 5, 6, 7}})
-	// Of two groups Welch's F is the square of his t: 2/sqrt(2*2.5/5) = 2, with 8
+	// For two groups Welch's F is the square of his t: 2/sqrt(2*2.5/5) = 2, with 8
 	// degrees of freedom p = 0.0805.
 	if math.Abs(h.Q-4) > 1e-9 || math.Abs(h.P-0.0805) > 5e-4 || h.DF != 1 || math.Abs(h.I2-0.75) > 1e-9 {
 		t.Errorf("%+v", h)

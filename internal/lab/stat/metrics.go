@@ -76,7 +76,7 @@ func metrics(rec *cell.Record, histograms map[string]*latency.Histogram) map[str
 	return all
 }
 
-// derive adds what follows from other metrics.
+// derive adds metrics that follow from others.
 func derive(all map[string]float64) {
 	if wall := all[cell.WallTime]; wall > 0 {
 		if cpu, ok := all[cell.TotalCPU]; ok {

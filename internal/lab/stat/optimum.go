@@ -12,22 +12,20 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// leastCurve is the number of levels from which a numeric factor makes a curve
-// with a best point; tooManyLevels that from which the curve replaces a sentence
-// per level.
+// leastCurve is the least number of levels with which a numeric factor makes a curve with a best
+// point. From tooManyLevels on, the curve replaces a sentence per level.
 const (
 	leastCurve    = 4
 	tooManyLevels = 8
 )
 
-// plateau is how much worse than the best a level may be and still be as good.
+// plateau is the ratio to the best up to which a level counts as equally good.
 const plateau = 1.02
 
-// A curve is a study's figures against one numeric factor, everything else
-// equal.
+// A curve is the figures of a study against one numeric factor, everything else equal.
 type curve struct {
 	factor string
-	rest   string // the other factors that vary, "" for none
+	rest   string // the other factors that vary; "" for none
 	levels []point
 }
 
@@ -101,8 +99,8 @@ func (s study) curves() []*curve {
 // An optimum is the best level of a curve.
 type optimum struct {
 	best     int // index
-	lo, hi   int // interval of the best level, 95 %, from a bootstrap over blocks
-	from, to int // the plateau around it: within 2 %, or not told apart
+	lo, hi   int // 95 % interval of the best level, from a bootstrap over blocks
+	from, to int // the plateau around it: within 2 %, or not distinguishable
 }
 
 // optimum finds the best level by the mean of the logarithm over the blocks that

@@ -10,8 +10,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestOptimum simulates the two curves of a scaling study: throughput that
-// peaks at 17 goroutines, and one that is level from GOGC=800 on.
+// TestOptimum simulates the two curves of a scaling study: throughput that peaks at 17
+// goroutines, and throughput that is level from GOGC=800 on.
 func TestOptimum(t *testing.T) {
 	var configs []cell.Config
 	for n := 1; n <= 48; n += 4 {

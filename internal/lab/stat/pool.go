@@ -6,8 +6,8 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// A Pooled is what several runs say of one effect that differs from run to run
-// (random effects). The scale is the caller's: one on which errors are about
+// A Pooled combines the results of several runs on an effect that differs between
+// runs (random effects). The caller chooses the scale: one on which errors are about
 // normal, such as the logarithm of a ratio.
 //
 // The variance between runs is that of Paule and Mandel (J. Res. Natl. Bur.
@@ -18,13 +18,12 @@ type Pooled struct {
 	Runs    int
 	Mean    float64
 	Lo, Hi  float64 // of the mean, at 95 %
-	Between float64 // standard deviation between runs; 0 with one run, which cannot tell
+	Between float64 // standard deviation between runs; 0 for one run, which cannot show it
 	ofMean  float64 // standard error of the mean
 }
 
-// Pool combines the estimates of runs, of which each has a standard error. An
-// error below a ten-thousandth counts as that: equal counts do not say how much
-// they vary.
+// Pool combines the estimates of runs with their standard errors. Errors below 1e-4 are raised to
+// that: equal counts do not show how much they vary.
 func Pool(estimates, errors []float64) Pooled {
 	p := Pooled{Runs: len(estimates), Mean: math.NaN()}
 	variances := make([]float64, len(errors))
@@ -45,11 +44,10 @@ func Pool(estimates, errors []float64) Pooled {
 	return p
 }
 
-// Next is the interval in which another run would find the effect 19 times out
-// of 20 if its standard error were as given (Higgins, Thompson and
-// Spiegelhalter, J. R. Statist. Soc. A 172, 2009; with the degrees of freedom of
-// Partlett and Riley, Statistics in Medicine 36, 2017). One run cannot tell:
-// then it is infinite.
+// Next returns the interval in which another run with the given standard error would find the
+// effect 19 times out of 20 (Higgins, Thompson and Spiegelhalter, J. R. Statist. Soc. A 172,
+// 2009; with the degrees of freedom of Partlett and Riley, Statistics in Medicine 36, 2017). It
+// is infinite for a single run, which cannot tell.
 func (p Pooled) Next(err float64) (lo, hi float64) {
 	if p.Runs < 2 {
 		return math.Inf(-1), math.Inf(1)
@@ -58,8 +56,8 @@ func (p Pooled) Next(err float64) (lo, hi float64) {
 	return p.Mean - half, p.Mean + half
 }
 
-// quantile is Student's at 97.5 %, or the normal one with a single run, whose
-// error is its own.
+// quantile returns Student's quantile at 97.5 %, or the normal one for a single run,
+// which has only its own error.
 func (p Pooled) quantile() float64 {
 	if p.Runs < 2 {
 		return stats.InvCDF(stats.StdNormal)(0.975)
@@ -67,8 +65,8 @@ func (p Pooled) quantile() float64 {
 	return stats.InvCDF(stats.TDist{V: float64(p.Runs - 1)})(0.975)
 }
 
-// weighted is the mean with weights by inverse variance, their sum, and the
-// weighted squares of what is left.
+// weighted returns the mean weighted by inverse variance, the sum of the weights, and the
+// weighted sum of squared residuals.
 func weighted(estimates, variances []float64, between float64) (mean, weight, q float64) {
 	for i, y := range estimates {
 		w := 1 / (variances[i] + between)
@@ -81,8 +79,8 @@ func weighted(estimates, variances []float64, between float64) (mean, weight, q 
 	return mean, weight, q
 }
 
-// betweenRuns is the variance between runs that explains the squares: those
-// with it are as many as there are degrees of freedom.
+// betweenRuns returns the variance between runs with which the weighted squares equal the degrees
+// of freedom; 0 if they are fewer already.
 func betweenRuns(estimates, variances []float64) float64 {
 	degrees := float64(len(estimates) - 1)
 	excess := func(between float64) bool {

@@ -8,7 +8,7 @@ import (
 
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
 
-// TestPoolKnown holds answers that follow by hand.
+// TestPoolKnown checks results that can be derived by hand.
 func TestPoolKnown(t *testing.T) {
 	t975 := map[int]float64{1: 12.7062, 2: 4.3027, 3: 3.1824}
 	one := Pool([]float64{2}, []float64{0.5})
@@ -18,8 +18,8 @@ func TestPoolKnown(t *testing.T) {
 	if lo, hi := one.Next(0); !math.IsInf(lo, -1) || !math.IsInf(hi, 1) {
 		t.Errorf("one run predicts [%v, %v]", lo, hi)
 	}
-	// Equal errors: the mean is plain, and the variance between runs is that of
-	// the estimates less that of a run.
+	// With equal errors the mean is unweighted, and the variance between runs is that of the
+	// estimates less that of a run.
 	for _, values := range [][]float64{{0, 2}, {-1, 0, 1}, {1, 2, 3, 6}} {
 		const err = 0.1
 		mean, squares, k := 0.0, 0.0, float64(len(values))
@@ -44,7 +44,7 @@ func TestPoolKnown(t *testing.T) {
 			t.Errorf("%v: next within %v, want %v", values, (hi-lo)/2, want)
 		}
 	}
-	// Runs that agree better than their errors say have no variance between them,
+	// Runs that agree better than their errors suggest have no variance between them,
 	// and the interval keeps the errors.
 	p := Pool([]float64{1, 1, 1}, []float64{0.3, 0.3, 0.3})
 	if p.Between != 0 || !near(p.Hi-p.Mean, 4.3027*0.3/math.Sqrt(3), 1e-3) {
@@ -62,8 +62,8 @@ func TestPoolKnown(t *testing.T) {
 	}
 }
 
-// TestPoolCovers holds that the interval has the true mean, and the prediction
-// the next run, about 19 times out of 20.
+// TestPoolCovers: the interval contains the true mean, and the prediction the next
+// run, about 19 times out of 20.
 func TestPoolCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const rounds = 2000
@@ -93,8 +93,7 @@ func TestPoolCovers(t *testing.T) {
 	}
 }
 
-// TestPoolShifts holds that the result moves with the estimates and scales with
-// them, whatever their order.
+// TestPoolShifts: the result moves and scales with the estimates, whatever their order.
 func TestPoolShifts(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {

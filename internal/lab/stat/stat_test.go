@@ -12,7 +12,7 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// groupOf returns a group with one metric, a value a block from block 0.
+// groupOf returns a group with one metric, one value per block from block 0.
 func groupOf(key, metric string, values ...float64) *Group {
 	s := Series{Metric: metric, Values: values}
 	for i := range values {
@@ -111,8 +111,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestBootstrapAgainstSimulation compares the exact distribution with the
-// simulated one that it replaces.
+// TestBootstrapAgainstSimulation compares the exact distribution with a simulation.
 func TestBootstrapAgainstSimulation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 10, 11, 20, 101} {

@@ -10,16 +10,16 @@ import (
 
 var number = regexp.MustCompile(`\d+(\.\d+)?`)
 
-// A kindred collects warnings with one code whose texts differ only in their
-// numbers, so that fifty cells with fifty values of steal make one line.
+// A kindred collects warnings of one code whose texts differ only in numbers, so that fifty cells
+// with fifty values of steal make one line.
 type kindred struct {
 	code    string
-	between []string // text around the numbers, one more than those
-	spans   []span   // of each number
+	between []string // the texts around the numbers, one more than there are numbers
+	spans   []span   // one per number
 	records int
 }
 
-// A span is the smallest and the largest of a number, also as written.
+// A span is the least and the greatest value of a number, also as written.
 type span struct {
 	low, high   string
 	least, most float64

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// An Advice is a page about a module saved in the store.
+// An Advice is a page about a module, saved in the store.
 type Advice struct {
 	ID      int64
 	Created time.Time
 	Name    string // of the module or directory
-	Page    []byte // HTML that needs nothing outside it
+	Page    []byte // self-contained HTML
 }
 
 // keepAdvice is how many pages of advice a store keeps: the newest ones.

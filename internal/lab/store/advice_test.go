@@ -38,7 +38,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestFirstVersion opens a store that knows nothing of advice.
+// TestFirstVersion opens a store of the version before advice.
 func TestFirstVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	all := migrations

@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// answerKind is the kind under which the answer of a run lies beside the profiles
-// of its first cell.
+// answerKind is the kind under which a run's answer is stored beside the profiles of
+// its first cell.
 const answerKind = "answer"
 
-// KeepAnswer stores what a run was found to say, as JSON: reports open with it.
-// The first cell must have a record.
+// KeepAnswer stores the conclusion of a run as JSON; reports begin with it. The first
+// cell must have a record.
 func (s *Store) KeepAnswer(run int64, answer []byte) error {
 	return s.update("keep answer", func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT OR REPLACE INTO profile (run, cell, kind, data) VALUES (?, 0, ?, ?)", run, answerKind,
@@ -19,7 +19,7 @@ func (s *Store) KeepAnswer(run int64, answer []byte) error {
 	})
 }
 
-// Answer returns what KeepAnswer stored; nil where that is nothing.
+// Answer returns what KeepAnswer stored, or nil.
 func (s *Store) Answer(run int64) ([]byte, error) {
 	var data []byte
 	err := s.db.QueryRow("SELECT data FROM profile WHERE run = ? AND cell = 0 AND kind = ?", run, answerKind).Scan(&data)

@@ -45,8 +45,8 @@ const (
 // testUnits are the metrics that go test reports too, under its own units.
 var testUnits = map[string]string{cell.OpTime: "ns/op", cell.OpBytes: "B/op", cell.OpAllocs: "allocs/op"}
 
-// unitOf is the unit that stands for a metric. Time in ns is recognized by
-// benchstat and scaled: "/latency/response/p99:ns" is "response-p99-ns".
+// unitOf returns the unit that represents a metric. benchstat recognizes and scales times in ns:
+// "/latency/response/p99:ns" becomes "response-p99-ns".
 func unitOf(metric string) string {
 	if unit, ok := testUnits[metric]; ok {
 		return unit
@@ -59,8 +59,8 @@ func unitOf(metric string) string {
 	return strings.ReplaceAll(name, "/", "-") + "-" + unit
 }
 
-// units assigns a unit to each metric, different from all others even after
-// benchstat has scaled them.
+// units assigns a unit to each metric, distinct from all others even after benchstat
+// has scaled them.
 func units(metrics []string) map[string]string {
 	out := make(map[string]string, len(metrics))
 	taken := make(map[string]bool, len(metrics))
@@ -111,11 +111,11 @@ func exportBenchmarks(w io.Writer, run Run, _ []cell.Cell, records []*cell.Recor
 	return nil
 }
 
-// benchmarks is what the lines of a run have in common.
+// benchmarks is what the lines of a run share.
 type benchmarks struct {
 	run   Run
-	zeros map[[2]string]int // by key and metric: repetitions that are 0 or less, minus the others
-	unit  map[string]string // by metric; once all records are counted
+	zeros map[[2]string]int // by key and metric: repetitions that are at most 0, minus the others
+	unit  map[string]string // by metric; set once all records are counted
 }
 
 func (b *benchmarks) count(rec *cell.Record, metrics map[string]float64) {
@@ -129,7 +129,7 @@ func (b *benchmarks) count(rec *cell.Record, metrics map[string]float64) {
 	}
 }
 
-// head gives each metric its unit and writes which direction is better.
+// head gives each metric a unit and writes which direction is better.
 func (b *benchmarks) head(w io.Writer) {
 	known := make(map[string]bool)
 	for k := range b.zeros {
@@ -144,9 +144,8 @@ func (b *benchmarks) head(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// values splits a record's figures into those that benchstat can compare and
-// those that are mostly 0, which have no ratio. If all are of the second kind,
-// they come first.
+// values splits a record's figures into those that benchstat can compare and those that are
+// mostly 0, which have no ratio. If all are mostly 0, they come first.
 func (b *benchmarks) values(rec *cell.Record, metrics map[string]float64) (loud, quiet []benchfmt.Value) {
 	key := rec.Cell.Key()
 	for _, metric := range slices.Sorted(maps.Keys(metrics)) {
@@ -193,7 +192,7 @@ func (b *benchmarks) result(rec *cell.Record, values []benchfmt.Value) *benchfmt
 	return result
 }
 
-// whereabouts are the configuration lines that say where a record was measured.
+// whereabouts returns the configuration lines that say where a record was measured.
 func whereabouts(run Run, rec *cell.Record) [][2]string {
 	m, worker, host := run.Machine, "", ""
 	if o := rec.Origin; o != nil {
@@ -202,7 +201,7 @@ func whereabouts(run Run, rec *cell.Record) [][2]string {
 	return [][2]string{{machineKey, worker}, {hostKey, host}, {"goos", m.OS}, {"goarch", m.Arch}, {"cpu", m.CPU}}
 }
 
-// A configuration is the lines of it that are in force.
+// A configuration is the set of its lines in force.
 type configuration map[string]string
 
 // change writes the lines that differ; a line without a value ends one.
@@ -215,7 +214,7 @@ func (c configuration) change(w io.Writer, lines [][2]string) {
 	}
 }
 
-// benchmarkName is the key with the capital letter that the format requires,
+// benchmarkName returns the key with the capital letter that the format requires,
 // followed by GOMAXPROCS if known.
 func benchmarkName(c cell.Config, cpus int) []byte {
 	var b strings.Builder
@@ -223,7 +222,7 @@ func benchmarkName(c cell.Config, cpus int) []byte {
 		switch {
 		case i == 0:
 			b.WriteRune(unicode.ToUpper(r))
-		case unicode.IsSpace(r): // the rarer kinds, which Key leaves
+		case unicode.IsSpace(r): // rare kinds of space, which Key does not escape
 			b.WriteString(url.PathEscape(string(r)))
 		default:
 			b.WriteRune(r)
@@ -238,15 +237,15 @@ func benchmarkName(c cell.Config, cpus int) []byte {
 	return fmt.Appendf(nil, "%s-%d", &b, cpus)
 }
 
-// A mark is the content of a line with markPrefix, about the result after it.
+// A mark is a parsed line with markPrefix, about the result that follows.
 type mark struct {
 	block, order int
 	workload     string
-	study        string // "" where the run has one of the workload
+	study        string // "" if the workload has only one in the run
 	values       []benchfmt.Value
 }
 
-// readMarks returns the marks by the number of the line of their result.
+// readMarks returns the marks by the line number of their result.
 func readMarks(data []byte, file string) (map[int]*mark, error) {
 	marks := make(map[int]*mark)
 	var pending *mark

@@ -34,7 +34,7 @@ func TestAppendBlocks(t *testing.T) {
 	}{
 		{[][]Entry{block(0, "a"), block(1, "b")}, 2},
 		{[][]Entry{block(0, "c")}, 0},                // a second attempt
-		{[][]Entry{block(1, "c"), block(2, "c")}, 1}, // beside one that is new
+		{[][]Entry{block(1, "c"), block(2, "c")}, 1}, // beside a new block
 		{nil, 0},
 	} {
 		if n, err := s.AppendBlocks(run, step.blocks...); err != nil || n != step.stored {

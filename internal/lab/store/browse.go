@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Slice selects the runs that Browse returns: newest first, at most Limit.
+// A Slice selects the runs that Browse returns: at most Limit, newest first.
 type Slice struct {
 	// Before and After bound the run numbers; 0 means no bound. With After and no
 	// Before, the runs next to After come, still newest first.

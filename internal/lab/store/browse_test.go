@@ -54,7 +54,7 @@ func TestBrowse(t *testing.T) {
 	}
 }
 
-// TestCell reads single cells as Records reads them all.
+// TestCell: reading single cells gives the same as Records.
 func TestCell(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "s.db"))
 	plan := testPlan(2)

@@ -17,8 +17,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// The test binary runs itself again as the process that is killed, or that
-// lives on a small file system.
+// The test binary runs itself as the process that is killed, or that uses a small file system.
 const modeEnv = "ISOBAR_STORE_TEST_MODE"
 
 func TestMain(m *testing.M) {
@@ -61,8 +60,7 @@ func again(t *testing.T, mode, path string) *exec.Cmd {
 	return cmd
 }
 
-// appendForever resumes the only run, or begins it, and says on standard output
-// which cells are stored.
+// appendForever resumes the only run, or begins it, and prints which cells are stored.
 func appendForever(path string) {
 	die := func(err error) {
 		fmt.Println("error:", err)
@@ -91,8 +89,8 @@ func appendForever(path string) {
 	}
 }
 
-// TestKill kills a process that appends, at random moments: what it said is
-// stored is there, once, and complete.
+// TestKill kills an appending process at random moments: every cell that it announced
+// must be stored once, and complete.
 func TestKill(t *testing.T) {
 	kills := 8
 	if os.Getenv("ISOBAR_SOAK") != "" {
@@ -148,7 +146,7 @@ func checkKilled(t *testing.T, path string, stored map[int]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The one record that was committed but not yet announced is fine.
+	// One record may be committed but not yet announced.
 	for _, rec := range records {
 		i := rec.Cell.Index
 		want[i] = testRecord(cells[i], rand.New(rand.NewPCG(uint64(i), 0)))
@@ -232,8 +230,7 @@ func TestFullByLimit(t *testing.T) {
 	}
 }
 
-// TestFullDisk does the same on a file system of 2 MB, mounted in a mount
-// namespace of its own.
+// TestFullDisk does the same on a file system of 2 MB in its own mount namespace.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	onTmpfs(t, "full", dir, "mount -t tmpfs -o size=2m none "+dir)
@@ -253,7 +250,7 @@ func fillDisk(dir string) error {
 	if err := fillUp(s, func() error { return os.Remove(ballast) }); err != nil {
 		return err
 	}
-	// Opening on a full disk fails clearly too, and loses nothing.
+	// Opening on a full disk also fails clearly, and loses nothing.
 	if err := s.Close(); err != nil {
 		return err
 	}
@@ -321,8 +318,8 @@ func readOnlyPlace(dir string) error {
 	return nil
 }
 
-// onTmpfs runs this binary in that mode behind a mount command, as root of a
-// mount namespace of its own.
+// onTmpfs runs this binary in the given mode after a mount command, as root of its
+// own mount namespace.
 func onTmpfs(t *testing.T, mode, dir, mount string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

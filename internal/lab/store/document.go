@@ -35,7 +35,7 @@ func encodeDocument(rec *cell.Record, profiles map[string][]byte) ([]byte, error
 	return deflate(func(w io.Writer) error { return cell.Encode(w, rest) })
 }
 
-// deflate compresses what write writes.
+// deflate returns the compressed output of write.
 func deflate(write func(io.Writer) error) ([]byte, error) {
 	var buf bytes.Buffer
 	z := deflaters.Get().(*zlib.Writer)
@@ -45,7 +45,7 @@ func deflate(write func(io.Writer) error) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// maxDocument limits the decompressed size of a damaged document.
+// maxDocument is the largest size to which a document, possibly damaged, is decompressed.
 const maxDocument = 1 << 30
 
 // decodeDocument is the inverse of encodeDocument.
@@ -58,7 +58,7 @@ func decodeDocument(data []byte) (*cell.Record, error) {
 	return rec, cell.Decode(bytes.NewReader(text), rec)
 }
 
-// inflaters holds idle io.ReadCloser that are also zlib.Resetter.
+// inflaters holds idle values of io.ReadCloser that are also zlib.Resetter.
 var inflaters sync.Pool
 
 // inflate decompresses a document. It reads all of it, because the checksum is
@@ -72,7 +72,7 @@ func inflate(data []byte) ([]byte, error) {
 		err = z.(zlib.Resetter).Reset(bytes.NewReader(data), nil)
 	}
 	if err != nil {
-		return nil, err // a reader that met damaged data is not reused
+		return nil, err // do not reuse a reader after damaged data
 	}
 	var buf bytes.Buffer
 	buf.Grow(8 * len(data))

@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestDecode holds that a document comes back as it was, whatever is in it.
+// TestDecode: a document comes back unchanged, whatever it contains.
 func TestDecode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	odd := testRecord(cell.Cell{}, rng)
@@ -24,15 +24,14 @@ func TestDecode(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := *rec
-		want.Cell, want.Metrics = cell.Cell{}, nil // which have tables
+		want.Cell, want.Metrics = cell.Cell{}, nil // these have tables
 		if got, err := decodeDocument(data); err != nil || !reflect.DeepEqual(got, &want) {
 			t.Errorf("%s: %v\n%+v, want\n%+v", name, err, got, want)
 		}
 	}
 }
 
-// TestQueryPlans holds that what the pages read of a large store is found by
-// keys: no table of records is read from end to end.
+// TestQueryPlans: queries behind the pages find rows by key; none scans a whole table of records.
 func TestQueryPlans(t *testing.T) {
 	s := open(t, t.TempDir()+"/s.db")
 	create(t, s, testPlan(2))

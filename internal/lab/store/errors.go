@@ -8,11 +8,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrFull is wrapped by errors of a store whose disk or quota is full. Stored
-// data is intact; the store works again once there is room.
+// ErrFull is wrapped in errors if the disk or quota of a store is full. Stored data is
+// intact; the store works again once there is room.
 var ErrFull = errors.New("no space left for the store")
 
-// ErrNotFound is wrapped by errors about a missing store, run or cell.
+// ErrNotFound is wrapped in errors about a missing store, run or cell.
 var ErrNotFound = errors.New("not found")
 
 // An absence is an ErrNotFound that says what is missing and what to do.
@@ -30,7 +30,7 @@ var (
 		"FILE or ISOBAR_STORE")
 )
 
-// isCode reports whether err comes from SQLite with that primary result code
+// isCode reports whether err is an SQLite error with the given primary result code
 // (https://www.sqlite.org/rescode.html).
 func isCode(err error, code int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)

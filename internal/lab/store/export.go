@@ -17,16 +17,15 @@ import (
 
 // Export writes every sample of a run in one of these formats:
 //
-//   - benchfmt: the Go benchmark format, one line a finished cell, which
-//     benchstat reads and Import takes back. Failed cells are not in it.
-//   - csv: one line a sample, with each factor in a column of its own, and worker
-//     and host where a fleet measured. A cell
-//     that failed is marked in the column failure, and has a line even where
-//     it measured nothing.
-//   - json: the run, its plan, and the whole records, whose histograms stand
-//     under latency_hdr in the compressed HdrHistogram V2 format too.
+//   - benchfmt: the Go benchmark format, one line per finished cell, which
+//     benchstat and Import read. Failed cells are left out.
+//   - csv: one line per sample, with a column for each factor, and for worker
+//     and host if a fleet measured. A failed cell is marked in the column
+//     failure, and has a line even if it measured nothing.
+//   - json: the run, its plan, and the whole records. Their histograms are also
+//     under latency_hdr, in the compressed HdrHistogram V2 format.
 //
-// The first two include the metrics named by stat.LatencyMetric beside the
+// The first two include the metrics named by stat.LatencyMetric besides the
 // measured ones.
 func (s *Store) Export(w io.Writer, run int64, format string) error {
 	write, ok := map[string]func(io.Writer, Run, []cell.Cell, []*cell.Record) error{
@@ -49,7 +48,7 @@ func (s *Store) Export(w io.Writer, run int64, format string) error {
 	return nil
 }
 
-// csvTail are the columns of a sample, after those of its cell.
+// csvTail are the columns of a sample that follow those of its cell.
 var csvTail = []string{"failure", "metric", "unit", "value"}
 
 func exportCSV(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record) error {
@@ -74,7 +73,7 @@ func exportCSV(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record) 
 		head = append(head, name)
 	}
 	out := csv.NewWriter(w)
-	out.Write(append(head, csvTail...)) // Error has the error of all
+	out.Write(append(head, csvTail...)) // Error returns the error of any write
 	for _, rec := range records {
 		metrics, err := stat.Metrics(rec)
 		if err != nil {

@@ -23,7 +23,7 @@ func TestExtend(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 1 {
-			continue // stays pending
+			continue // remains pending
 		}
 		if err := s.Append(id, &cell.Record{Cell: cell.Cell{Index: i}}, nil); err != nil {
 			t.Fatal(err)

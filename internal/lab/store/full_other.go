@@ -2,5 +2,5 @@
 
 package store
 
-// diskFull is unknown here: SQLite's own report of a full disk has to do.
+// diskFull is unknown here; SQLite's own report of a full disk must do.
 func diskFull(string) bool { return false }

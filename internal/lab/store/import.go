@@ -18,12 +18,12 @@ import (
 // UnknownGC is the GC setting of imported results that do not state theirs.
 var UnknownGC = cell.GC{Name: "unknown", Percent: 100}
 
-// replacement stands for invalid UTF-8, as in JSON, the format of the stored
-// plan. An escape such as %AB can produce it too.
+// replacement takes the place of invalid UTF-8, as in JSON, the format of the stored plan.
+// An escape such as %AB can produce it too.
 const replacement = "\uFFFD"
 
-// Import stores the results of r, in the Go benchmark format, as a run: all or
-// nothing. name stands for r in errors, which read NAME:LINE.
+// Import stores the results of r, in the Go benchmark format, as a run: all or nothing. name
+// denotes r in errors, which read NAME:LINE.
 //
 // The part of a benchmark's name before the first slash is the workload. Parts
 // of the form key=value are its parameters, other parts become parameters sub1,
@@ -187,7 +187,7 @@ func parseName(result *benchfmt.Result, m *mark) (cell.Config, error) {
 		text := string(part)
 		if text[0] == '-' {
 			if !ours {
-				c.GOMAXPROCS, _ = strconv.Atoi(text[1:]) // digits, see benchfmt; 0 where they are too many
+				c.GOMAXPROCS, _ = strconv.Atoi(text[1:]) // digits, see benchfmt; 0 if there are too many
 			}
 			continue
 		}

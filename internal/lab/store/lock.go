@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ErrLocked is wrapped while another process holds the lock.
+// ErrLocked is wrapped in the error of Lock if another process holds the lock.
 var ErrLocked = errors.New("wait until it is done, or the two would disturb each other")
 
 // Lock takes the measuring lock of the store at path, so that two labs do not

@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestMachinesTravel holds that what is exported of a run of a fleet keeps its
-// machines apart, and that they come back.
+// TestMachinesTravel: exports of a fleet's run keep its machines apart, and importing
+// them restores the machines.
 func TestMachinesTravel(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "s.db"))
 	if err != nil {
@@ -29,7 +29,7 @@ func TestMachinesTravel(t *testing.T) {
 	}
 	for i, c := range plan {
 		rec := &cell.Record{Cell: c, Metrics: map[string]float64{cell.OpTime: float64(i + 1)}}
-		if i < 3 { // the last was measured at home
+		if i < 3 { // the last one was measured at home
 			rec.Origin = &cell.Origin{Worker: fmt.Sprint("w", i%2), Machine: cell.Machine{Hostname: fmt.Sprint("h", i%2), OS: "linux", CPU: fmt.Sprint("CPU ", i%2), CPUs: 8}}
 		}
 		if err := s.Append(id, rec, nil); err != nil {

@@ -34,7 +34,7 @@ func filled(t testing.TB) []byte {
 	return data
 }
 
-// alter runs SQL on a file behind the store's back.
+// alter runs SQL on a store's file without the store.
 func alter(t *testing.T, path, statements string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -158,8 +158,8 @@ func TestUnwritablePlaces(t *testing.T) {
 	}
 }
 
-// TestDamageIsReported overwrites each page in turn: whatever still opens
-// either returns what was stored or an error, and never panics.
+// TestDamageIsReported overwrites each page in turn: every call returns what was
+// stored, or an error; none panics.
 func TestDamageIsReported(t *testing.T) {
 	good := filled(t)
 	const page = 4096

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestOthersStore: who may read the store, but not write beside it, reads it.
+// TestOthersStore: a user who may read the store but not write beside it can read it.
 func TestOthersStore(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s.db")
@@ -28,7 +28,7 @@ func TestOthersStore(t *testing.T) {
 		}
 		defer os.Chmod(name, 0o755)
 	}
-	if os.Geteuid() == 0 { // this thread's files are nobody's
+	if os.Geteuid() == 0 { // this thread accesses files as nobody
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		unix.Setfsuid(65534)

@@ -11,9 +11,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Append stores the record of one cell of a run with its profiles, by kind. On
-// nil all of it is on disk, otherwise none of it. rec.Cell.Index must refer to
-// a cell in the plan that has no record yet.
+// Append stores the record of one cell of a run with its profiles, by kind. If it
+// returns nil, everything is on disk, otherwise nothing is. rec.Cell.Index must refer
+// to a cell in the plan that has no record yet.
 func (s *Store) Append(run int64, rec *cell.Record, profiles map[string][]byte) error {
 	return s.update("append", func(tx *sql.Tx) error {
 		a, err := newAppender(tx, run)
@@ -212,7 +212,7 @@ type sampleSet struct {
 
 // readSamples reads the metrics of records, in order of cells.
 func readSamples(tx *sql.Tx, query string, args ...any) (all []sampleSet, err error) {
-	names := make(map[string]string) // one string per name, not per sample
+	names := make(map[string]string) // one string per name, not one per sample
 	size := 0
 	err = eachRow(tx, func(rows *sql.Rows) error {
 		var index int

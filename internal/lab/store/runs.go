@@ -50,7 +50,7 @@ func createRun(tx *sql.Tx, r Run, cells []cell.Cell) (int64, error) {
 	return id, insertCells(tx, id, 0, cells)
 }
 
-// insertCells adds cells to the plan of a run, which has so many already.
+// insertCells adds cells to the plan of a run, which already has the number have.
 func insertCells(tx *sql.Tx, run int64, have int, cells []cell.Cell) error {
 	insert, err := tx.Prepare("INSERT INTO cell (run, cell, doc) VALUES (?, ?, ?)")
 	if err != nil {

@@ -73,13 +73,12 @@ CREATE TABLE profile (
 ) STRICT;
 `
 
-// prepare brings a new or older file to the current version. Of several
-// processes that do so at once, one does the work and the others wait.
+// prepare brings a new or older file to the current version. If several processes do so at once,
+// one does the work and the others wait.
 func (s *Store) prepare() error {
-	// Before anything else so that nothing is changed in a file that is not
-	// ours. With an empty file, auto_vacuum has to come before the first table
-	// and the change to write-ahead mode, which does not wait for other
-	// processes by itself.
+	// Read the version first, so that a foreign file is not changed. In an empty file,
+	// auto_vacuum must come before the first table and before the change to write-ahead mode,
+	// which does not wait for other processes.
 	version, err := readVersion(s.db)
 	if err != nil || version == len(migrations) {
 		return err
@@ -109,7 +108,7 @@ func (s *Store) prepare() error {
 	return tx.Commit()
 }
 
-// retry executes a statement until no other process is in its way.
+// retry executes a statement until no other process blocks it.
 func (s *Store) retry(statement string) error {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		_, err := s.db.Exec(statement)

@@ -16,7 +16,7 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// testPlan is a plan of 2 configurations and a twin in that many blocks.
+// testPlan returns a plan of 2 configurations and a twin in the given number of blocks.
 func testPlan(blocks int) []cell.Cell {
 	var cells []cell.Cell
 	for block := range blocks {
@@ -31,7 +31,7 @@ func testPlan(blocks int) []cell.Cell {
 	return cells
 }
 
-// testRecord is a record with something in every field.
+// testRecord returns a record with a value in every field.
 func testRecord(c cell.Cell, rng *rand.Rand) *cell.Record {
 	var h latency.Histogram
 	for range 100 {
@@ -84,7 +84,7 @@ func create(t testing.TB, s *Store, cells []cell.Cell) int64 {
 	return id
 }
 
-// check compares what the store returns with what was put in.
+// check compares what the store returns with what was stored.
 func check(t *testing.T, s *Store, run int64, cells []cell.Cell, want map[int]*cell.Record) {
 	t.Helper()
 	got, err := s.Records(run)
@@ -124,7 +124,7 @@ func check(t *testing.T, s *Store, run int64, cells []cell.Cell, want map[int]*c
 	}
 }
 
-// TestAgainstModel drives a store and a map side by side.
+// TestAgainstModel applies the same operations to a store and a map.
 func TestAgainstModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "below", "store ?#%20.db")
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -326,8 +326,7 @@ func TestRemoveGivesSpaceBack(t *testing.T) {
 	}
 }
 
-// TestListReadsNoDocument: the documents may be arbitrarily large, or damaged,
-// and runs are listed all the same.
+// TestListReadsNoDocument: runs are listed even if documents are large or damaged.
 func TestListReadsNoDocument(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "s.db"))
 	cells := testPlan(1)

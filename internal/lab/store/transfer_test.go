@@ -26,7 +26,7 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// measured fills a store with a run of that many blocks; some cells failed.
+// measured fills a store with a run of the given number of blocks; some cells failed.
 func measured(t testing.TB, blocks int) (*Store, int64, []cell.Cell, []*cell.Record) {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "s.db"))
@@ -42,7 +42,7 @@ func measured(t testing.TB, blocks int) (*Store, int64, []cell.Cell, []*cell.Rec
 	for _, c := range cells {
 		rec := testRecord(c, rng)
 		rec.Set(cell.Ops, float64(1+rng.IntN(1e6)))
-		rec.Set(cell.OpBytes, 16+rng.Float64())       // of 0 B/op benchstat warns whoever writes it
+		rec.Set(cell.OpBytes, 16+rng.Float64())       // benchstat warns about 0 B/op
 		rec.Set("/often/zero:ns", float64(c.Block%3)) // above zero in more than half of 8 blocks
 		if c.Index%13 == 5 {
 			rec.Err = &cell.Failure{Kind: cell.FailTimeout, Message: "60 s"}
@@ -64,8 +64,8 @@ func export(t testing.TB, s *Store, run int64, format string) string {
 	return b.String()
 }
 
-// TestBenchmarksRoundTrip exports and imports: configurations, blocks and all
-// values come back, also from the export of the import.
+// TestBenchmarksRoundTrip exports and imports: configurations, blocks and all values come back,
+// as they do from an export of the import.
 func TestBenchmarksRoundTrip(t *testing.T) {
 	s, id, _, records := measured(t, 8)
 	type position struct {
@@ -107,8 +107,8 @@ func TestBenchmarksRoundTrip(t *testing.T) {
 	}
 }
 
-// TestBenchstatAgrees runs benchstat over an export: no warning, and for each
-// configuration and metric the median that package stat gives.
+// TestBenchstatAgrees runs benchstat on an export: it gives no warning, and for each
+// configuration and metric the same median as package stat.
 func TestBenchstatAgrees(t *testing.T) {
 	s, id, cells, records := measured(t, 8)
 	dir := t.TempDir()
@@ -344,7 +344,7 @@ func FuzzImport(f *testing.F) {
 		if _, err := stat.Analyze(im.cells, im.records); err != nil {
 			t.Errorf("imported but not analyzed: %v", err)
 		}
-		// What was read can be written and read again, values and all.
+		// What was read can be written and read again, including all values.
 		var b bytes.Buffer
 		if err := exportBenchmarks(&b, Run{Machine: im.machine}, im.cells, im.records); err != nil {
 			t.Fatal(err)
@@ -389,7 +389,7 @@ func BenchmarkStore10000(b *testing.B) {
 	})
 }
 
-// values lists what an import holds, sorted.
+// values lists the contents of an import, sorted.
 func values(im *imported) string {
 	var lines []string
 	for _, rec := range im.records {

@@ -1,7 +1,7 @@
 package strategy
 
 func init() {
-	// Bump allocation from a chunk of 64 buffers for each worker, reset when used up.
+	// Bump allocation from a chunk of 64 buffers per worker, reset when used up.
 	Register("arena", func(size, workers int) ([]Worker, error) {
 		all := make([]Worker, workers)
 		for i := range all {
@@ -12,9 +12,9 @@ func init() {
 	})
 }
 
-// arenaBuffers is how many buffers a worker gets before the chunk starts over.
-// Seed document 000 uses a chunk of one buffer (step 6): every operation
-// overwrites the last, in a cache that is always warm.
+// arenaBuffers is how many buffers a worker gets before it reuses the chunk. Seed
+// document 000 uses a chunk of one buffer (step 6): every operation overwrites the
+// last, in a cache that is always warm.
 const arenaBuffers = 64
 
 // A bumpArena is owned by its worker.

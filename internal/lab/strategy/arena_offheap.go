@@ -3,7 +3,7 @@ package strategy
 import "github.com/isobar-go/isobar/arena"
 
 func init() {
-	// Package arena, off the heap, one for each worker, reset every 64 buffers.
+	// Package arena, off the heap, one arena per worker, reset every 64 buffers.
 	Register("arena-offheap", func(size, workers int) ([]Worker, error) {
 		all := make([]Worker, workers)
 		for i := range all {

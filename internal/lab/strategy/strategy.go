@@ -1,5 +1,5 @@
-// Package strategy holds the ways of obtaining a buffer that the lab compares.
-// Each has a file of its own and registers itself.
+// Package strategy holds the ways of obtaining a buffer that the lab compares. Each
+// has its own file and registers itself.
 //
 // Every strategy hands the same work a buffer of the same size, so it must
 // produce the same checksum; a test holds all of them to that. A strategy that
@@ -14,13 +14,12 @@ import (
 	"strings"
 )
 
-// A Worker obtains a buffer, calls work with it, gives it back and returns what
-// work returned. The buffer's contents are unspecified. One goroutine uses it at
-// a time.
+// A Worker obtains a buffer, calls work with it, gives it back and returns the result of work.
+// The buffer's contents are unspecified. Only one goroutine uses a Worker at a time.
 type Worker = func(work func([]byte) uint64) uint64
 
-// A maker returns so many workers, which run at the same time, with buffers of
-// size bytes.
+// A maker returns the given number of workers, which run at the same time, with
+// buffers of size bytes.
 type maker func(size, workers int) ([]Worker, error)
 
 var registry = map[string]maker{}
@@ -50,5 +49,5 @@ func New(name string, size, workers int) ([]Worker, error) {
 	return all, nil
 }
 
-// shared is one Worker for n goroutines at the same time.
+// shared returns w as n workers: n goroutines may call it at the same time.
 func shared(n int, w Worker) []Worker { return slices.Repeat([]Worker{w}, n) }

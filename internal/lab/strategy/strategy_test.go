@@ -56,8 +56,8 @@ func TestAllStrategiesDoTheSame(t *testing.T) {
 	}
 }
 
-// An operation must have its buffer to itself while it works, however the
-// others interleave. Here all workers are inside work at once.
+// TestBuffersInUseDoNotOverlap: an operation has its buffer to itself while it works, however
+// others interleave. Here all workers are in work at once.
 func TestBuffersInUseDoNotOverlap(t *testing.T) {
 	const workers = 6
 	for _, name := range Names() {

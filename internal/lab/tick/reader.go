@@ -17,7 +17,7 @@ const maxLineBytes = 64 << 10
 
 // ReaderConfig says how to read. The zero value is strict.
 type ReaderConfig struct {
-	// Name stands for the file in errors; "" for "input".
+	// Name is the file's name in errors; "" for "input".
 	Name string
 	// SkipBad skips malformed lines and counts them. A bad header, a truncated
 	// compressed stream or too many symbols remain errors.

@@ -163,8 +163,8 @@ func zipped(t testing.TB, n int64) []byte {
 	return buf.Bytes()
 }
 
-// A compressed file that is cut anywhere is an error, with or without SkipBad;
-// so is one with a flipped bit.
+// TestReaderNoticesDamagedGzip: a compressed file that is cut anywhere or has a flipped bit is an
+// error, with or without SkipBad.
 func TestReaderNoticesDamagedGzip(t *testing.T) {
 	whole := zipped(t, 200)
 	if ticks, _, err := readAll(t, string(whole), ReaderConfig{}); err != nil || len(ticks) != 200 {

@@ -34,8 +34,8 @@ type Tick struct {
 	TradeID int64
 }
 
-// The bounds of a tick. They keep sums of price times volume finite for any
-// input, and a volume exact as a float64.
+// The bounds of a tick keep sums of price times volume finite for any input, and a
+// volume exact as a float64.
 const (
 	MaxSymbolBytes = 64
 	MaxSymbols     = 1 << 20 // per file
@@ -57,7 +57,7 @@ const (
 
 var columns = [numColumns]string{"symbol", "timestamp", "price", "volume", "bid", "ask", "trade_id"}
 
-// wants says what each column accepts.
+// wants says which values each column accepts.
 var wants = [numColumns]string{
 	"want 1 to 64 bytes without control characters",
 	"want RFC 3339 such as 2026-01-02T15:04:05.999Z, or nanoseconds since 1970",

@@ -110,7 +110,7 @@ func Generate(w io.Writer, config GenerateConfig) error {
 	return errors.Join(generate(z, walk, config.Ticks), z.Close())
 }
 
-// Check returns the error that Generate would begin with.
+// Check returns the error with which Generate would fail at its start.
 func (c GenerateConfig) Check() error {
 	_, err := c.walk()
 	return err

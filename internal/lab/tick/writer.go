@@ -23,7 +23,7 @@ func NewWriter(w io.Writer) *Writer {
 	return &Writer{out: out}
 }
 
-// Write writes one tick, which is within Reader's bounds.
+// Write writes one tick, which must be within the bounds of Reader.
 func (w *Writer) Write(t *Tick) error {
 	b := appendSymbol(w.line[:0], t.Symbol)
 	b = strconv.AppendInt(append(b, ','), t.TimeNs, 10)

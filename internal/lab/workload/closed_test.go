@@ -96,7 +96,7 @@ func TestAllocKeepsABoundedHeap(t *testing.T) {
 // document's rule, applied literally.
 func TestRetainedDropsLikeTheDocument(t *testing.T) {
 	const limit, young, adds, trials = 200, 20, 600, 300
-	var ours, theirs [adds]int // how often the object with that number survived
+	var ours, theirs [adds]int // how often the object of that number survived
 	for trial := range uint64(trials) {
 		r := newRetained(limit, rand.New(rand.NewPCG(1, trial)))
 		rng := rand.New(rand.NewPCG(2, trial))
@@ -209,7 +209,7 @@ func TestWorkersReport(t *testing.T) {
 	}
 }
 
-// A deep task grows the stack of its goroutine.
+// TestDepthGrowsStacks: a deep task grows the stack of its goroutine.
 func TestDepthGrowsStacks(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a cycle would shrink them
 	stacks := func(depth string) uint64 {

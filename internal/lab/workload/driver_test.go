@@ -11,8 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// testStrategy stands in for package strategy, which this package must not
-// import.
+// testStrategy replaces package strategy, which this package must not import.
 func testStrategy(name string, size, workers int) ([]func(work func([]byte) uint64) uint64, error) {
 	if name != "plain" && name != "other" {
 		return nil, fmt.Errorf("no strategy %q", name)
@@ -195,8 +194,8 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 }
 
-// TestResolveNamesTheFirst holds that of several unknown parameters the error
-// always names the same.
+// TestResolveNamesTheFirst: if several parameters are unknown, the error always names
+// the same one.
 func TestResolveNamesTheFirst(t *testing.T) {
 	w, err := Lookup("prealloc")
 	if err != nil {

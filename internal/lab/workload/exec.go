@@ -50,12 +50,10 @@ func (c *counted) Write(b []byte) (int, error) {
 	return c.Writer.Write(b)
 }
 
-// program runs a command under GODEBUG=gctrace=1. Wall time, CPU time, faults
-// and peak memory are what the kernel accounts to the program and the
-// descendants that it waited for. GC figures are sums over the lines of all
-// processes that print to the program's standard error, rounded by the runtime
-// to two or three digits and whole MiB. A cycle interrupted by the exit prints
-// no line.
+// program runs a command under GODEBUG=gctrace=1. Wall time, CPU time, faults and peak memory are
+// what the kernel accounts to the program and the descendants that it waited for. GC figures are
+// sums over the lines of all processes that print to the program's standard error, rounded by the
+// runtime to two or three digits and whole MiB. A cycle interrupted by the exit prints no line.
 type program struct{ env Env }
 
 func newProgram(env Env) (Task, error) {
@@ -101,12 +99,12 @@ type started struct {
 	figures        figures
 }
 
-// joinScript writes the shell's process number to the files whose count is its
-// first argument, and becomes the program. The shell costs about a millisecond.
+// joinScript writes the shell's PID to as many files as its first argument says, and then
+// executes the program. The shell costs about a millisecond.
 const joinScript = `n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit 126; shift; n=$((n-1)); done; exec "$@"`
 
-// startProgram starts the command in the control group that it is to join. The
-// calling goroutine must stay locked to its thread until the program has ended.
+// startProgram starts the command in its control group. The calling goroutine must stay locked to
+// its thread until the program has ended.
 func startProgram(ctx context.Context, env Env) (*started, error) {
 	command, join := env.Command, env.Join
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
@@ -115,7 +113,7 @@ func startProgram(ctx context.Context, env Env) (*started, error) {
 		args := append([]string{"-c", joinScript, "sh", strconv.Itoa(len(join))}, join...)
 		cmd = exec.CommandContext(ctx, "sh", append(append(args, cmd.Path), command[1:]...)...)
 	}
-	cmd.Env = append(programEnv(os.Environ(), env.GC), tools...) // the last of a name counts
+	cmd.Env = append(programEnv(os.Environ(), env.GC), tools...) // the last entry of a name wins
 	cmd.SysProcAttr = programAttr()
 	if cmd.Err != nil {
 		return nil, fmt.Errorf("%w: give a command that is in PATH, or its path", cmd.Err)
@@ -190,8 +188,8 @@ func (s *started) finish(rec *cell.Record) error {
 	return nil
 }
 
-// drain waits until all that the program wrote is read. Processes that it left behind may hold
-// the pipes open: for two seconds, in parts, of which a machine that stands still takes one.
+// drain waits until all output of the program is read. Processes that it left behind may hold the
+// pipes open: it gives up after two seconds, in parts, as a machine may stand still during one.
 func (s *started) drain() {
 	read := make(chan struct{})
 	go func() {
@@ -210,7 +208,7 @@ func (s *started) drain() {
 	<-read
 }
 
-// failed adds the end of the program's output to the record if err says why it failed.
+// failed adds the end of the program's output to the record if the program failed.
 func (s *started) failed(rec *cell.Record, err error) error {
 	if err != nil {
 		rec.Stdout = s.figures.last()
@@ -224,9 +222,9 @@ type usage struct {
 	minorFaults, majorFaults float64
 }
 
-// setUsage records what the kernel accounted. The program starts as a copy of
-// this process, so the peak it reports is at least the memory of this process
-// at that moment (before). Below that, the polled peak is the better figure.
+// setUsage records what the kernel accounted. The program starts as a copy of this process, so
+// its reported peak is at least this process's memory at that moment (before). Below that, the
+// polled peak is the better figure.
 func setUsage(rec *cell.Record, state *os.ProcessState, before, polled int64) {
 	user, system := state.UserTime().Seconds(), state.SystemTime().Seconds()
 	rec.Set(cell.UserCPU, user)
@@ -265,7 +263,7 @@ func exitFailure(rec *cell.Record, state *os.ProcessState, err error) error {
 	return &cell.Failure{Kind: cell.FailExit, Message: fmt.Sprintf("the program exited with status %d", state.ExitCode())}
 }
 
-// programEnv is the environment of the program: the cell's GC settings, and
+// programEnv returns the environment of the program: the cell's GC settings, and
 // gctrace=1 appended to GODEBUG.
 func programEnv(environ []string, gc cell.GC) []string {
 	godebug := ""
@@ -278,15 +276,15 @@ func programEnv(environ []string, gc cell.GC) []string {
 	return append(append(env, gc.Env()...), "GODEBUG="+godebug+"gctrace=1")
 }
 
-// watched is what polling shows of a program and its descendants.
+// watched is the result of polling a program and its descendants.
 type watched struct {
-	peak    int64 // bytes, of the largest one
+	peak    int64 // bytes, of the largest process
 	threads map[int]host.ThreadTime
 }
 
-// share is the part of a thread's runnable time that it spent on a CPU, the mean over
-// threads by CPU time: the runtime's monitor, which often waits and hardly runs, counts
-// little. 1 if unknown.
+// share is the fraction of a thread's runnable time that it spent on a CPU: the mean
+// over threads, weighted by CPU time, as the runtime's monitor often waits and hardly
+// runs. 1 if unknown.
 func (w watched) share() float64 {
 	all, shared := 0.0, 0.0
 	for _, t := range w.threads {

@@ -19,7 +19,7 @@ func tracePipe() (r, w *os.File, packets bool, err error) {
 	// Without the privilege for a larger buffer, the pipe works with the default
 	// size.
 	unix.FcntlInt(uintptr(fds[0]), unix.F_SETPIPE_SZ, 1<<20)
-	if err := unix.SetNonblock(fds[0], true); err != nil { // for read deadlines; the program's end of the pipe blocks
+	if err := unix.SetNonblock(fds[0], true); err != nil { // for read deadlines; the program's end blocks
 		unix.Close(fds[0])
 		unix.Close(fds[1])
 		return nil, nil, false, fmt.Errorf("packet pipe: %w", err)

@@ -121,8 +121,8 @@ func TestHeldOff(t *testing.T) {
 	}
 }
 
-// TestCPUScale scales gctrace's CPU times, which include threads that wait for
-// a CPU, and never beyond the program's own CPU time.
+// TestCPUScale scales gctrace's CPU times, which include threads that wait for a CPU, but never
+// beyond the program's own CPU time.
 func TestCPUScale(t *testing.T) {
 	threads := func(seconds ...float64) watched {
 		w := watched{threads: map[int]host.ThreadTime{}}

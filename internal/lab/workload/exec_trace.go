@@ -67,7 +67,7 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 		return
 	}
 	for _, c := range slices.Backward(t.Cycles) {
-		if c.Stream == 0 { // of the process that collected first, like the timeline
+		if c.Stream == 0 { // the process that collected first, as for the timeline
 			live = c.LiveBytes
 			rec.Set(cell.GCPauseLast, c.Pause().Seconds())
 			break
@@ -83,12 +83,12 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 	setCycles(rec, t.Cycles)
 }
 
-// leastHeap times GOGC/100 is the heap, in bytes, at which a program collects first; with more
-// stacks and globals than that, it is these times GOGC/100.
+// leastHeap times GOGC/100 is the heap, in bytes, at which a program first collects. If it has
+// more stacks and globals than leastHeap, these take its place.
 const leastHeap = 4 << 20
 
-// heldOff returns the heap at which a process collected first, where the setting asks for
-// less than half, and what it asks for; 0 without one.
+// heldOff returns the heap at which a process first collected if the setting asks for less than
+// half of that, and the heap that it asks for; 0 if none did.
 func heldOff(gc cell.GC, cycles []trace.Cycle) (began, asked int64) {
 	for _, c := range cycles {
 		ask := max(leastHeap, c.StackBytes+c.GlobalBytes) * int64(gc.Percent) / 100
@@ -103,10 +103,10 @@ func heldOff(gc cell.GC, cycles []trace.Cycle) (began, asked int64) {
 // record carries a warning.
 const waitsMuch = 0.10
 
-// cpuScale returns the factor for gctrace's CPU times, and records it. The
-// runtime counts a thread's collecting time as CPU time, even while the thread
-// waits for a CPU. cpuScale assumes that a thread waits as much while it collects as
-// while it does not. Collections cannot take more CPU time than the whole program did.
+// cpuScale returns the factor for gctrace's CPU times, and records it. The runtime counts the
+// time of a collecting thread as CPU time even while the thread waits for a CPU. cpuScale assumes
+// that threads wait as much while collecting as otherwise. Collections cannot take more CPU time
+// than the whole program did.
 func cpuScale(rec *cell.Record, traced time.Duration, seen watched) float64 {
 	cpu := rec.Metrics[cell.TotalCPU]
 	scale := seen.share()

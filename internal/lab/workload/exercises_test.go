@@ -16,8 +16,8 @@ func anExercise(t *testing.T, number int, variant string, seed uint64) *exercise
 	return build(t, "exercises", given{"exercise": strconv.Itoa(number), "variant": variant}, seed).(*exercises)
 }
 
-// TestExercisesAgree holds that all variants of an exercise give the same
-// result, however their operations are split.
+// TestExercisesAgree: all variants of an exercise give the same result, however their
+// operations are split.
 func TestExercisesAgree(t *testing.T) {
 	for i, c := range exercise.All {
 		const ops = 60
@@ -39,8 +39,8 @@ func TestExercisesAgree(t *testing.T) {
 	}
 }
 
-// TestExercisesAllocate holds how many allocations each variant makes with Go
-// 1.26, which removed several of the document's effects.
+// TestExercisesAllocate checks the allocations of each variant with Go 1.26, which removed
+// several of the document's effects.
 func TestExercisesAllocate(t *testing.T) {
 	if invariant.Race {
 		t.Skip("race builds allocate differently")

@@ -65,7 +65,7 @@ func (f *figures) read(r io.Reader) {
 	}
 }
 
-// keepEnd keeps the end of what was read.
+// keepEnd keeps the end of the input.
 func (f *figures) keepEnd(line []byte) {
 	f.end = append(f.end, line[max(len(line)-maxEnd, 0):]...)
 	if len(f.end) > 16*maxEnd {
@@ -73,7 +73,7 @@ func (f *figures) keepEnd(line []byte) {
 	}
 }
 
-// last is the end of the output.
+// last returns the end of the output.
 func (f *figures) last() string { return string(f.end[max(len(f.end)-maxEnd, 0):]) }
 
 // benchmark reads a line such as "BenchmarkX-2 100 25 ns/op 3 MB/s".

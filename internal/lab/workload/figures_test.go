@@ -42,7 +42,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestFiguresOfMuch reads 1 GiB, as lines and without any: its readers keep none of it.
+// TestFiguresOfMuch reads 1 GiB with and without line breaks: the readers keep none of it.
 func TestFiguresOfMuch(t *testing.T) {
 	for name, line := range map[string]string{"lines": strings.Repeat("a line ", 1000) + "\n", "no lines": strings.Repeat("x", 7000),
 		"a document": strings.Repeat("{\"a\": ", 1000)} {
@@ -57,7 +57,7 @@ func TestFiguresOfMuch(t *testing.T) {
 	}
 }
 
-// repeated is a line over and over.
+// repeated is an endless repetition of a line.
 type repeated struct {
 	line string
 	at   int

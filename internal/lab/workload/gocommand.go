@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// plainTools is an addition to the environment of a program, empty except for the go
-// command. That one keeps what its compiler prints in the build cache and prints it
-// again in later builds of the user's: its tools must not write gctrace lines. They
-// get the GODEBUG that the user has. A -toolexec of the user's own stays.
+// plainTools returns an addition to the environment of a program, empty except for the go
+// command. The go command stores its compiler's output in the build cache and prints it again in
+// later builds, so its tools must not write gctrace lines: they get the user's own GODEBUG. A
+// -toolexec of the user stays.
 func plainTools(program string) []string {
 	if filepath.Base(program) != "go" || runtime.GOOS == "windows" {
 		return nil

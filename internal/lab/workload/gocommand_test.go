@@ -14,8 +14,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestBuildsStayClean builds a package as exec's program: a later build of it, which
-// finds it in the cache, prints no gctrace lines.
+// TestBuildsStayClean builds a package as the program of exec: a later build, which finds it in
+// the cache, prints no gctrace lines.
 func TestBuildsStayClean(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no env")

@@ -20,9 +20,9 @@ func init() {
 	})
 }
 
-// graph separates what a collector pays for pointers from what the program pays for its nodes: every layout builds
-// the same balanced tree in the same order and walks it to the same sum. One tree stays while the task runs, so every
-// cycle finds it. Each operation builds a second one, walks it and drops it.
+// graph separates the collector's cost of pointers from the program's cost of nodes: every layout
+// builds the same balanced tree in the same order and walks it to the same sum. One tree lives as long
+// as the task, so every cycle finds it. Each operation builds a second one, walks it and drops it.
 type graph struct {
 	Budgeted
 	nodes int
@@ -33,7 +33,7 @@ type graph struct {
 
 // A treeLayout keeps trees in one layout.
 type treeLayout interface {
-	// build makes a tree of n nodes with keys from seed on. It returns functions to walk the tree and to drop it.
+	// build makes a tree of n nodes with keys derived from seed. It returns functions that walk and drop the tree.
 	build(n int, seed uint64) (walk func() uint64, drop func(), err error)
 }
 
@@ -67,7 +67,7 @@ func (t *graph) Loop(_ int, n int64) (sum uint64) {
 	return sum
 }
 
-// Close walks the tree that stayed, and so keeps it alive until here.
+// Close walks the remaining tree, which keeps it alive until here.
 func (t *graph) Close() error {
 	t.live()
 	return nil

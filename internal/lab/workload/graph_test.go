@@ -41,8 +41,8 @@ func TestGraphLayoutsHaveTheSameSum(t *testing.T) {
 	}
 }
 
-// TestGraphLayoutsDifferInScannableHeap measures how much of the tree that
-// stays the collector has to scan: nearly nothing for the slab.
+// TestGraphLayoutsDifferInScannableHeap measures how much of the remaining tree the collector has
+// to scan: almost nothing for the slab.
 func TestGraphLayoutsDifferInScannableHeap(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	w, err := Lookup("graph")

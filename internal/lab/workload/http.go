@@ -19,7 +19,7 @@ import (
 )
 
 // httpMemory returns the request memory for a level of --server: a memory mode of
-// http11, on the heap or off it.
+// http11, on or off the heap.
 func httpMemory(server string) http11.Memory {
 	name, offHeap := strings.CutSuffix(server, offHeapSuffix)
 	mode, _ := http11.ParseMemoryMode(name) // the parameter's check ensures that it is one
@@ -57,15 +57,15 @@ func init() {
 	})
 }
 
-// httpServer is a server in the cell's process. Its load comes from another
-// process (workload httpload), so that the record's CPU time, allocation and
-// collections are the server's alone. Latency is what the load generator saw.
+// httpServer is a server in the cell's process. Its load comes from another process (workload
+// httpload), so that CPU time, allocation and collections in the record are the server's alone.
+// Latency is measured by the load generator.
 type httpServer struct {
 	params  Params
 	beside  func(context.Context, cell.Cell) (cell.Record, error)
 	address string
 	file    string             // with --answer file
-	half    map[string]float64 // what the load generator says about half-open connections
+	half    map[string]float64 // the load generator's figures on half-open connections
 	stop    func(context.Context) error
 	served  chan error
 	store   *TreeStore

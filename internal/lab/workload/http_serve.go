@@ -13,7 +13,7 @@ import (
 	"github.com/isobar-go/isobar/http11"
 )
 
-// http11 returns this module's server; both servers do the same for a request.
+// http11 returns this module's server; both servers do the same work per request.
 func (t *httpServer) http11() func(net.Listener) error {
 	srv := &http11.Server{
 		Memory:       httpMemory(t.params.String("server")),
@@ -101,8 +101,8 @@ func (t *httpServer) netHTTPHandler() http.HandlerFunc {
 	}
 }
 
-// upgraded switches a connection to the protocol echo, which returns messages
-// of one size until the client closes it. early is what has already arrived.
+// upgraded switches a connection to the protocol echo, which returns messages of one size until
+// the client closes it. early is input that has already arrived.
 func upgraded(nc net.Conn, early []byte, size int) {
 	defer nc.Close()
 	if _, err := io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"+
@@ -147,8 +147,7 @@ func fill(b []byte) {
 	}
 }
 
-// writeReply writes n bytes, starting with what b holds. The client notices
-// missing bytes.
+// writeReply writes n bytes, beginning with b. The client notices missing bytes.
 func writeReply(w io.Writer, b []byte, n int) {
 	for part := b; n > 0; part = text {
 		m := min(n, len(part))

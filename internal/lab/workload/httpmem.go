@@ -12,8 +12,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// memoryModes returns the names of http11's memory modes, and of those that
-// work off the heap.
+// memoryModes returns the names of http11's memory modes, and of those that work off the heap.
 func memoryModes() (all, offHeap []string) {
 	for _, mode := range http11.MemoryModes() {
 		all = append(all, mode.String())
@@ -82,7 +81,7 @@ type heapRequest struct {
 	arena goArena // owns the two above with mode=goarena
 }
 
-// A regionRequest has its parts one after the other in head, the memory of req.
+// A regionRequest has its parts one after another in head, the memory of req.
 type regionRequest struct {
 	req        http11.Request
 	live       bool
@@ -214,7 +213,7 @@ func (r *heapRequest) read() (sum uint64) {
 	return sum + Touch(r.body)
 }
 
-// inRegion ends r's request and builds another.
+// inRegion ends r's request and builds the next.
 func (t *httpMem) inRegion(r *regionRequest) {
 	switch {
 	case !r.live:

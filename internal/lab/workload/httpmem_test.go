@@ -23,7 +23,7 @@ func init() {
 	}
 }
 
-// TestGoArena holds that a build without Go's arenas says how to get them.
+// TestGoArena: a build without Go's arenas says how to get them.
 func TestGoArena(t *testing.T) {
 	task, err := tryBuild("httpmem", given{"mode": "goarena"}, 1)
 	if haveGoArena {
@@ -45,8 +45,7 @@ func (g given) and(name, value string) given {
 	return h
 }
 
-// TestHTTPMemoriesReadTheSame holds that all memories do the same work, and
-// that only the heap allocates for it.
+// TestHTTPMemoriesReadTheSame: all memories do the same work, and only the heap allocates for it.
 func TestHTTPMemoriesReadTheSame(t *testing.T) {
 	for _, shape := range []string{"typical", "headers", "large", "line"} {
 		for _, held := range []string{"1", "100"} {

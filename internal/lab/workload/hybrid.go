@@ -125,8 +125,8 @@ func (h *hybrid) due(n int64) time.Duration {
 	return time.Duration(burst)*(h.busy+h.idle) + time.Duration(float64(h.busy)*float64(position)/float64(h.burst))
 }
 
-// endBurst ends the section of the burst before the tick that is due then, and
-// tells the controller how long the pause will last.
+// endBurst ends the section of the burst before the tick that is due then. It tells the
+// controller how long the pause will last.
 func (h *hybrid) endBurst(due time.Duration) {
 	if h.open {
 		h.section.End()
@@ -175,7 +175,7 @@ func (h *hybrid) Close() error {
 	return errors.Join(h.loop.close(), closeController(h.ctl))
 }
 
-// noController is the level of --controller that starts none.
+// noController is the level of --controller without a controller.
 const noController = "none"
 
 // controllerParams are the parameters of workloads under a GC controller. The
@@ -197,9 +197,8 @@ func checkController(s string) error {
 	return err
 }
 
-// startController starts the controller that the parameters name; it returns
-// nil for none. It collects first: garbage from set-up is the same in every
-// case and should not make the controller act.
+// startController starts the controller that the parameters name; nil for none. It collects
+// first: garbage from set-up is the same in every case and should not make the controller act.
 func startController(p Params, shed func(gcctl.Shed)) (*gcctl.Controller, error) {
 	name := p.String("controller")
 	if name == noController {

@@ -15,7 +15,7 @@ type hybridLoop struct {
 	hybrid *hybrid
 	loop   *eventloop.Loop
 	end    chan error
-	sum    uint64        // the tick's sum, for the goroutine that submitted it
+	sum    uint64        // sum of the tick, for the goroutine that submitted it
 	done   chan struct{} // hands sum back
 	due    time.Duration // owned by the loop: when the next tick is due
 }

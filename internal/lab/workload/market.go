@@ -36,7 +36,7 @@ func init() {
 	})
 }
 
-// checkInput refuses, before anything is measured, a file that cannot be read.
+// checkInput refuses an unreadable file before anything is measured.
 func checkInput(name string) error {
 	if name == "" {
 		return nil
@@ -91,7 +91,7 @@ type market struct {
 	monitor *monitor.Monitor  // nil without --monitor
 }
 
-// noMonitor is the level of --monitor that starts none.
+// noMonitor is the level of --monitor without a monitor.
 const noMonitor = "none"
 
 func checkMonitor(s string) error {

@@ -238,8 +238,7 @@ func (e *exactVWAP) add(t *tick.Tick) {
 	e.notional.Add(e.notional, price.Mul(price, volume))
 }
 
-// ulps is the distance of got from the exact average, in units of its last
-// place.
+// ulps returns the distance of got from the exact average, in units of its last place.
 func (e *exactVWAP) ulps(got float64) float64 {
 	exact := new(big.Float).SetPrec(2400).Quo(e.notional, e.volume)
 	nearest, _ := exact.Float64()

@@ -78,7 +78,7 @@ func (t *prealloc) buildSlice() uint64 {
 	return uint64(len(s)) ^ math.Float64bits(s[0]) ^ math.Float64bits(s[len(s)-1])
 }
 
-// price stands for the code that computes an element.
+// price simulates the code that computes an element.
 func (t *prealloc) price(i int) float64 { return t.prices[i] }
 
 func (t *prealloc) buildMap() uint64 {

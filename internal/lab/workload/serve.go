@@ -91,10 +91,9 @@ func checkReady(s string) error {
 	return nil
 }
 
-// served is to an unmodified server what exec is to an unmodified program. CPU
-// time, memory and collections cover the server's whole life. The load comes
-// from this process or from a command of its own, with the default collector
-// settings. Latency is that of the built-in load.
+// served is to an unmodified server what exec is to an unmodified program. CPU time, memory and
+// collections cover the server's whole life. The load comes from this process or from a command,
+// with the default collector settings. Latency is that of the built-in load.
 type served struct {
 	env    Env
 	target *url.URL
@@ -113,7 +112,7 @@ func newServed(env Env) (Task, error) {
 
 func (t *served) Close() error { return nil }
 
-// address is the host and port of the server.
+// address returns the host and port of the server.
 func (t *served) address() string {
 	if t.target.Port() == "" {
 		return net.JoinHostPort(t.target.Hostname(), "80")
@@ -304,8 +303,7 @@ func (t *served) warmUp(ctx context.Context, rec *cell.Record, c load.Config, fi
 	return nil
 }
 
-// WarmUp is how long a server was loaded before recording, if the warm-up ended by
-// itself.
+// WarmUp is how long a server was loaded before recording, if the warm-up decided its own length.
 const WarmUp = "/load/warmup:seconds"
 
 // failedShare is the share of failed requests above which a run does not count.

@@ -128,7 +128,7 @@ func (t *spike) start() {
 	}
 }
 
-// bound is how many trees a worker keeps in a phase.
+// bound returns how many trees a worker keeps in a phase.
 func (t *spike) bound(phase int) int {
 	if phase != 1 {
 		return t.low
@@ -160,8 +160,8 @@ func (t *spike) Report(rec *cell.Record) {
 	reportController(rec, t.ctl)
 }
 
-// peakBetween is the largest resident memory among the samples of an interval,
-// 0 if there are none.
+// peakBetween returns the largest resident memory among the samples of an interval; 0
+// if there are none.
 func peakBetween(line cell.Timeline, from, to time.Duration) (peak int64) {
 	for i, rss := range line.RSSBytes {
 		if at := time.Duration(line.AtNs[i]); at >= from && at < to {
@@ -194,7 +194,7 @@ type treeNode struct {
 	keys        [14]uint64
 }
 
-// NewLiveHeap returns a full store of that many bytes, nil for less than a tree.
+// NewLiveHeap returns a full store of the given size in bytes; nil for less than a tree.
 func NewLiveHeap(bytes int, rng *rand.Rand) *TreeStore {
 	n := bytes / TreeBytes
 	if n == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// smallSpike is a spike with a clock that the test controls.
+// smallSpike returns a spike whose clock the test controls.
 func smallSpike(t *testing.T, g given) (task *spike, clock *atomic.Int64) {
 	t.Helper()
 	all := given{"low": "1MiB", "high": "4MiB", "phase": "1s"}

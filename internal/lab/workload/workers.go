@@ -23,10 +23,9 @@ func init() {
 	})
 }
 
-// workers compares what seed document 000 lists as the fifth alternative to
-// turning the collector off: reusing goroutines instead of starting one per
-// task. A task nests calls, so that the stack of a new goroutine has to grow; a
-// reused one keeps its stack until the collector shrinks it.
+// workers measures the fifth alternative to turning the collector off in seed document 000:
+// reusing goroutines instead of starting one per task. A task nests calls, so the stack of a new
+// goroutine has to grow; a reused one keeps its stack until the collector shrinks it.
 type workers struct {
 	Budgeted
 	depth   int
@@ -104,7 +103,7 @@ func (t *workers) Report(rec *cell.Record) {
 	rec.Set("/workers/created:goroutines", float64(ReadMetric("/sched/goroutines-created:goroutines")-t.created))
 }
 
-// ReadMetric reads a count of package runtime/metrics.
+// ReadMetric reads a count from package runtime/metrics.
 func ReadMetric(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)

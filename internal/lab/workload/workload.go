@@ -32,8 +32,8 @@ type Workload struct {
 	Name    string
 	Summary string // one line, for the list of workloads
 	Params  []Param
-	// New builds a task. It runs before the measured phase, so allocate here what
-	// must exist before. Register adds the workload's name to its errors.
+	// New builds a task. It runs before the measured phase, so it allocates what must exist by
+	// then. Register adds the workload's name to its errors.
 	New func(Env) (Task, error)
 	// Exhibit marks workloads that only restate a source document; they are listed
 	// separately.
@@ -72,23 +72,23 @@ type Param struct {
 	Path bool
 }
 
-// Env is what New builds a task from.
+// Env is the input of New.
 type Env struct {
 	Params  Params
-	Budget  Budgeted // of a workload with the parameters of WithBudget
+	Budget  Budgeted // for a workload with the parameters of WithBudget
 	Command []string
 	GC      cell.GC
 	Seed    uint64
-	// Join are the files to which the Command's process writes its number before it
-	// starts: those of its control group.
+	// Join are the files to which the Command's process writes its PID before it
+	// starts, to join its control group.
 	Join []string
-	// Strategy returns the workers of the named memory strategy for buffers of size
-	// bytes; package strategy provides it. A worker obtains a buffer, calls work with
-	// it, gives the buffer back in the strategy's way, and returns what work
-	// returned. The buffer's contents are unspecified; work must not keep it.
+	// Strategy returns the workers of the named memory strategy for buffers of size bytes;
+	// package strategy provides it. A worker obtains a buffer, calls work with it, gives the
+	// buffer back in the strategy's way, and returns the result of work. The buffer's contents
+	// are unspecified; work must not keep it.
 	Strategy func(name string, size, workers int) ([]func(work func([]byte) uint64) uint64, error)
-	// Beside runs a cell in another process and returns its record; a failed cell
-	// is an error. Package runner provides it.
+	// Beside runs a cell in another process and returns its record; a failed cell is an error.
+	// Package runner provides it.
 	Beside func(ctx context.Context, c cell.Cell) (cell.Record, error)
 }
 
@@ -184,8 +184,7 @@ func Register(w *Workload) {
 	registry[w.Name] = w
 }
 
-// build is newTask with the budget in its Env and the workload's name before its
-// errors.
+// build wraps newTask: it fills in the budget and adds the workload's name to errors.
 func (w *Workload) build(newTask func(Env) (Task, error)) func(Env) (Task, error) {
 	budgeted := slices.ContainsFunc(w.Params, func(p Param) bool { return p.Name == "iterations" })
 	return func(env Env) (_ Task, err error) {
@@ -198,7 +197,7 @@ func (w *Workload) build(newTask func(Env) (Task, error)) func(Env) (Task, error
 				return task, nil
 			}
 		}
-		if !strings.HasPrefix(err.Error(), "workload: ") { // as those of a workload that this one uses
+		if !strings.HasPrefix(err.Error(), "workload: ") { // errors of a workload that this one uses already have it
 			err = fmt.Errorf("workload: %s: %w", w.Name, err)
 		}
 		return nil, err
@@ -239,7 +238,7 @@ func (w *Workload) Resolve(given map[string]string) (Params, error) {
 		p[d.Name] = value
 		names = append(names, d.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) { // the first of several, whatever the map's order
+	for _, name := range slices.Sorted(maps.Keys(given)) { // the first of several, independent of the map's order
 		if _, ok := p[name]; !ok {
 			return nil, fmt.Errorf("workload: %s has no parameter %q%s (it has: %s)", w.Name, name, DidYouMean(name, names),
 				strings.Join(names, ", "))
