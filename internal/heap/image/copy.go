@@ -36,7 +36,7 @@ type Config struct {
 	FreeBytes uint64        // available to the copy; 0 for no bound
 }
 
-// ErrPause is the cause of the error for a copy that would take too long.
+// ErrPause is wrapped in the error of a copy that would take too long.
 var ErrPause = errors.New("the pause would be too long")
 
 // buffers holds the copies.

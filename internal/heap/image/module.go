@@ -23,7 +23,7 @@ type Module struct {
 	next                  uint64
 }
 
-// errRuntime is the cause of errors if the runtime's structures are not where they should be.
+// errRuntime is wrapped in errors if the runtime's structures are not where they should be.
 var errRuntime = errors.New("the runtime's structures were not found")
 
 // readModules finds the first module by its pointer to the line table, and follows the list.

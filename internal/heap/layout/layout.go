@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// ErrUnknown is the cause of errors for a version or architecture without facts.
+// ErrUnknown is wrapped in the error for a version or architecture without facts.
 var ErrUnknown = errors.New("no layout facts")
 
 //go:embed facts/*.txt

@@ -55,7 +55,7 @@ type Program struct {
 	symbols map[string]uint64 // of package runtime; nil until Symbol reads them
 }
 
-// ErrNoFork is the cause of errors for a process that must not or cannot fork.
+// ErrNoFork is wrapped in the error for a process that must not or cannot fork.
 var ErrNoFork = errors.New("no fork")
 
 // OpenProgram reads an executable. Close it when done.
