@@ -138,6 +138,9 @@ func (c *Code) Rounds(loop ast.Stmt) int64 {
 		from, ok := c.constInt(init.Rhs[0])
 		to, ok2 := c.constInt(cond.Y)
 		if ok && ok2 && c.Var(init.Lhs[0]) == c.Var(cond.X) {
+			if cond.Op == token.LEQ {
+				to++
+			}
 			return to - from
 		}
 	}

@@ -28,3 +28,9 @@ func locked(list []*sync.Mutex) {
 		defer list[i].Unlock() // want `pile up`
 	}
 }
+
+func nine(list [9]*sync.Mutex) {
+	for i := 0; i <= 8; i++ {
+		defer list[i].Unlock() // want `pile up`
+	}
+}
