@@ -117,7 +117,7 @@ func (t *tuning) believe(fitted *Model, p *pick, c cell.Config, r *compared) (ru
 	for metric, ratio := range map[string]Interval{cell.TotalCPU: cpu, cell.WallTime: wall} {
 		by := r.by[metric]
 		shown := by.Verdict == stat.Better || p.cost.Mid <= 1-t.Tolerance
-		if by.Pairs >= leastRounds { // the pairs' own ratio lies outside the interval: that is too narrow
+		if by.Pairs >= leastRounds { // an interval without the pairs' own ratio is too narrow
 			ratio.Lo, ratio.Hi = min(ratio.Lo, by.Ratio), max(ratio.Hi, by.Ratio)
 		}
 		by.Ratio, by.Lo, by.Hi, by.Verdict = ratio.Mid, ratio.Lo, ratio.Hi, stat.NoDifference

@@ -297,7 +297,7 @@ func (t *trajectory) at(allocated float64) (live, roots float64) {
 	if n == 0 {
 		return mib / 4, 0
 	}
-	lo, hi := 0, n // finds the first point beyond
+	lo, hi := 0, n // lo becomes the first point beyond
 	for lo < hi {
 		if mid := (lo + hi) / 2; t.points[mid].allocated > allocated {
 			hi = mid

@@ -32,8 +32,8 @@ type remoteState struct {
 // Look implements Server.
 func (r Remote) Look(ctx context.Context) (State, error) { return r.ask(ctx, http.MethodGet, nil) }
 
-// Apply implements Server. For the original setting it has the handler restore what it found:
-// without a limit of its own, the handler holds the container's.
+// Apply implements Server. It does not set the original setting but has it restored: under a
+// setting without a limit, the handler holds the container's.
 func (r Remote) Apply(ctx context.Context, gc cell.GC, hold time.Duration) error {
 	now, err := r.Look(ctx)
 	if err != nil {
