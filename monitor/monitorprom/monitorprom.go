@@ -23,11 +23,19 @@ type collector struct {
 	descs   []*prometheus.Desc // of the monitor's figures, in order
 }
 
-// New returns a collector of m's figures.
+// New returns a collector of m's figures. It panics if two of them have the same
+// name, as those of the sources eu-west and eu.west have: no scrape would succeed.
 func New(m *monitor.Monitor) prometheus.Collector {
 	c := collector{monitor: m}
+	keys := map[string]string{} // by name
 	for _, f := range m.Figures() {
-		c.descs = append(c.descs, prometheus.NewDesc(name(f), f.Help, nil, nil))
+		n := name(f)
+		if other, twice := keys[n]; twice {
+			panic("monitorprom: New: the keys " + other + " and " + f.Key + " both become " + n +
+				"; give the sources names that differ in letters or digits")
+		}
+		keys[n] = f.Key
+		c.descs = append(c.descs, prometheus.NewDesc(n, f.Help, nil, nil))
 	}
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/isobar-go/isobar/gcctl"
 	"github.com/isobar-go/isobar/gcctl/gcctlprom"
 	"github.com/isobar-go/isobar/monitor"
+	"github.com/isobar-go/isobar/pool"
 )
 
 func TestCollector(t *testing.T) {
@@ -73,4 +74,22 @@ func TestBesideGCCtlProm(t *testing.T) {
 	if _, err := r.Gather(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestNamesThatCoincide are refused at once: a registry accepts them and fails
+// at each scrape.
+func TestNamesThatCoincide(t *testing.T) {
+	p := pool.New(pool.Config[[64]byte]{})
+	m, err := monitor.New(monitor.Config{Sources: []monitor.Source{monitor.Of("eu-west", p.Stats),
+		monitor.Of("eu.west", p.Stats)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, "/pool/eu-west/hits:gets and /pool/eu.west/hits:gets") {
+			t.Errorf("panic %q, want one that names both keys", text)
+		}
+	}()
+	New(m)
 }
