@@ -58,7 +58,7 @@ func (l *Loop) refused(n int) error {
 }
 
 // SubmitBatch submits all of the tasks, in order and contiguously, or, on
-// error, none.
+// error, none. More tasks than Config.Limit never fit.
 func (l *Loop) SubmitBatch(tasks []Task) error {
 	ok, err := l.offer(l.in, tasks)
 	if err == nil && !ok {
