@@ -3,6 +3,7 @@ package eventloop
 import (
 	"context"
 	"runtime/debug"
+	"sync/atomic"
 )
 
 // A Promise is a value of type T that will be known later, or the reason why
@@ -18,6 +19,8 @@ type Promise[T any] struct {
 	reason    error
 	reactions []func()    // what to queue when it settles
 	follows   *Promise[T] // the promise whose outcome it will take
+
+	settled atomic.Pointer[chan struct{}] // what all calls of Await wait for; set by the first, closed by the loop
 }
 
 type outcome uint8
@@ -280,24 +283,17 @@ func (p *Promise[T]) Await(ctx context.Context) (T, error) {
 	if l.onLoop() {
 		return zero[T](), fail("Await", ErrReentrant)
 	}
-	settled := make(chan struct{})
-	var value T
-	var reason error
-	look := func() {
-		p.react(
-			func(v T) { value = v; close(settled) },
-			func(r error) { reason = r; close(settled) },
-		)
+	if fresh := make(chan struct{}); p.settled.CompareAndSwap(nil, &fresh) {
+		look := func() { p.react(func(T) { close(fresh) }, func(error) { close(fresh) }) }
+		l.post(call(look)) // if the loop is closed, done reports its end
 	}
-	l.post(call(look)) // if the loop is closed, done reports its end
 	select {
-	case <-settled:
-		return value, reason
+	case <-*p.settled.Load():
 	case <-ctx.Done():
 		return zero[T](), fail("Await", context.Cause(ctx))
 	case <-l.done:
 	}
-	// The loop no longer runs, so its state may be read.
+	// It is settled for good, or the loop no longer runs: its state may be read.
 	switch p.state {
 	case fulfilled:
 		return p.value, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // onLoop runs f as a task and returns when everything that follows from it is done.
@@ -279,6 +280,37 @@ func TestAwaitEndsWithContextAndLoop(t *testing.T) {
 		if _, err := Rejected[int](l, ErrNilTask).Await(context.Background()); err != ErrNilTask {
 			t.Errorf("Await after the end: %v", err)
 		}
+	})
+}
+
+// TestAwaitLeavesNothing: calls that gave up are not kept until the promise
+// settles, which may be never.
+func TestAwaitLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mustNew(t, Config{})
+		p, resolve, _ := NewPromise[int](l)
+		go l.Run(t.Context())
+		for range 100 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := p.Await(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Await: %v", err)
+			}
+			cancel()
+		}
+		if err := l.Submit(func() {
+			if n := len(p.reactions); n > 1 {
+				t.Errorf("%d reactions are kept", n)
+			}
+			resolve(7)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if v, err := p.Await(t.Context()); v != 7 || err != nil {
+				t.Errorf("Await: %d, %v", v, err)
+			}
+		}
+		l.Close()
 	})
 }
 
