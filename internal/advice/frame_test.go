@@ -67,6 +67,13 @@ func runes(text string) int {
 	return len(list)
 }
 
+var size int
+
+// nil: whoever sends may set the size before
+func received(c chan int) int {
+	return <-c + len(make([]int, size))
+}
+
 // nil: the rounds would share the array
 func rounds(n int) {
 	for list := make([]int, n); len(list) < n; list = make([]int, n) {

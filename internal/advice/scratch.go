@@ -40,10 +40,12 @@ func (m *mender) plainInt(e ast.Expr) bool {
 	return ok && (of.Kind() == types.Int || of.Kind() == types.UntypedInt) && plain(m.p.Info, e)
 }
 
-// stmt is the innermost statement around the expression.
-func (m *mender) stmt() ast.Stmt {
-	i := slices.IndexFunc(m.path, func(n ast.Node) bool { _, ok := n.(ast.Stmt); return ok })
-	return m.path[i].(ast.Stmt)
+// stmt is the innermost statement around the expression; nil for none.
+func (m *mender) stmt() (stmt ast.Stmt) {
+	for i := 0; i < len(m.path) && stmt == nil; i++ {
+		stmt, _ = m.path[i].(ast.Stmt)
+	}
+	return stmt
 }
 
 // straight reports whether a statement of a list always reaches the expression, and calls nothing before it.
@@ -62,6 +64,10 @@ func (m *mender) straight(stmt ast.Stmt) bool {
 			}
 		case *ast.CallExpr:
 			if !around && n.Pos() < m.s.Node.Pos() {
+				return false
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW && n.Pos() < m.s.Node.Pos() {
 				return false
 			}
 		}
