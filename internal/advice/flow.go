@@ -92,6 +92,7 @@ func (x *explainer) built(ctx context.Context, sites []Explained, pkgs []string)
 // memory. The compiler names one way of each to the heap; without that way, it names the next.
 func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 	const most, proofs, long = 100, 40, 30 * time.Second // sites; compilations, and how long they take
+	const trying = 8                                     // of the budget, to try fixes
 	sites = sites[:min(most, len(sites))]
 	var pkgs []string
 	for _, e := range sites {
@@ -104,7 +105,11 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 	if len(pkgs) == 0 {
 		return nil
 	}
-	within, cancel := x.within(ctx, 1)
+	limit := x.Limit
+	if slices.ContainsFunc(sites, func(e Explained) bool { return e.fixed != "" || len(e.others) > 0 }) {
+		limit = limit.keeping(trying)
+	}
+	within, cancel := limit.within(ctx, 1)
 	defer cancel()
 	said, err := x.built(within, sites, pkgs)
 	if err != nil {
