@@ -103,7 +103,7 @@ func bare(list ssa.Value) bool {
 // frameGrown puts an array before the statement that declares a slice, to which nothing else is assigned.
 func (m *mender) frameGrown(array string) bool {
 	v := m.grown(m.s.Node)
-	if v == nil {
+	if v == nil || !types.Identical(v.Type(), m.s.Value.Type()) { // *v, which may begin more than once
 		return false
 	}
 	path, _ := astutil.PathEnclosingInterval(m.file, v.Pos(), v.Pos())

@@ -128,6 +128,19 @@ func again(in []int, sum func([]int) int) (n int) {
 	return n
 }
 
+// nil: as above
+func through(in []int) (n int) {
+	var list []int
+	for _, v := range in {
+		p := &list
+		*p = append(*p, v)
+		if v == 0 {
+			n, list = n+len(list), nil
+		}
+	}
+	return n
+}
+
 // nil: calls of the function would share the array
 func literal(in []int) func() int {
 	return func() (n int) {

@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -69,13 +70,25 @@ func (k *subject) grown() string {
 // firstGroup reports whether nine tenths of the bytes have the size that a map
 // allocates for its first eight entries, whatever its size hint.
 func (k *subject) firstGroup() bool {
-	const entries, control = 8, 8
+	first := k.t.sizes[class(k.group())]
+	return first != nil && first.Bytes > k.t.Bytes/10*9
+}
+
+// group is the size of the group in which a map holds eight entries; 0 where it depends on type parameters.
+func (k *subject) group() int64 {
+	const entries, control, most = 8, 8, 128
 	m, ok := k.s.Type.Underlying().(*types.Map)
 	if !ok || k.p.Sizes == nil || life.Parametrized(m.Key()) || life.Parametrized(m.Elem()) {
-		return false
+		return 0
 	}
-	first := k.t.sizes[class(control+entries*(k.p.Sizes.Sizeof(m.Key())+k.p.Sizes.Sizeof(m.Elem())))]
-	return first != nil && first.Bytes > k.t.Bytes/10*9
+	var entry []*types.Var
+	for _, t := range []types.Type{m.Key(), m.Elem()} {
+		if k.p.Sizes.Sizeof(t) > most { // the group has a pointer to it
+			t = types.Typ[types.Uintptr]
+		}
+		entry = append(entry, types.NewField(token.NoPos, nil, "_", t, false))
+	}
+	return control + entries*k.p.Sizes.Sizeof(types.NewStruct(entry, nil))
 }
 
 // purpose says what takes the memory, if the expression itself tells.

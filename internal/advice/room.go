@@ -46,14 +46,79 @@ func (k *subject) room(smaller bool) {
 	}
 }
 
+// spacious proposes a capacity for a map, wherever the package makes it without one. The sizes it grows to tell how
+// much. A program cannot see the capacity of a map.
+func (k *subject) spacious() {
+	m := k.mender()
+	if m == nil || k.outside() || k.s.Kind != life.MapGrow {
+		return
+	}
+	at, _ := k.s.Node.(*ast.IndexExpr)
+	group := k.group()
+	if at == nil || group == 0 {
+		return
+	}
+	const full, most = 7, 4 * mostRoom // entries of a group's eight before the map grows; bytes
+	v, n := m.variable(at.X), full*bestRoom(k.t.sizes, group, most)
+	if v != nil && n > full {
+		k.propose(func(m *mender) bool { return m.makeRoom(v, n) }, "prealloc", "make %s with room for %d: make(%s, %d)",
+			m.text(at.X), n, named(k.p.Pkg, k.s.Type), n)
+	}
+}
+
+// makeRoom adds a capacity wherever the package makes an empty map for a variable or field, and reports whether it did.
+func (m *mender) makeRoom(v *types.Var, n int64) (done bool) {
+	room := func(to, e ast.Expr) {
+		if field, ok := ast.Unparen(to).(*ast.SelectorExpr); ok {
+			to = field.Sel
+		}
+		id, _ := ast.Unparen(to).(*ast.Ident)
+		if of, ok := m.p.Info.ObjectOf(id).(*types.Var); !ok || of.Origin() != v {
+			return
+		}
+		switch e := ast.Unparen(e).(type) {
+		case *ast.CallExpr:
+			if fun, _ := e.Fun.(*ast.Ident); m.p.Info.Uses[fun] == types.Universe.Lookup("make") && len(e.Args) == 1 {
+				m.put(e.Args[0].End(), e.Args[0].End(), fmt.Sprint(", ", n))
+				done = true
+			}
+		case *ast.CompositeLit:
+			if len(e.Elts) == 0 && e.Type != nil {
+				m.put(e.Pos(), e.End(), fmt.Sprintf("make(%s, %d)", m.text(e.Type), n))
+				done = true
+			}
+		}
+	}
+	for _, f := range m.p.Files {
+		for n := range ast.Preorder(f) {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for i := range n.Rhs {
+					room(n.Lhs[i], n.Rhs[i])
+				}
+			case *ast.ValueSpec:
+				for i := range n.Values {
+					room(n.Names[i], n.Values[i])
+				}
+			case *ast.KeyValueExpr:
+				room(n.Key, n.Value)
+			}
+		}
+	}
+	return done
+}
+
 // bestRoom is for how many elements a slice should have room as it begins, a power of two: of the sizes that it grows
 // to, up to a limit, the one that saves most objects and bytes; 0 for none.
 func bestRoom(sizes map[int64]*Totals, each, limit int64) (best int64) {
 	var begun, objects, bytes, least int64
 	for _, size := range slices.Sorted(maps.Keys(sizes)) {
+		if size < each { // such as the header of a map
+			continue
+		}
 		n := sizes[size].Objects
 		begun, objects, bytes = max(begun, n), objects+n, bytes+n*size
-		if cost := begun*size - bytes + worthObject*(begun-objects); cost < least && each <= size && size <= limit {
+		if cost := begun*size - bytes + worthObject*(begun-objects); cost < least && size <= limit {
 			best, least = 1<<(bits.Len64(uint64(size/each))-1), cost
 		}
 	}
@@ -95,9 +160,18 @@ func (m *mender) grown(n ast.Node) *types.Var {
 	return nil
 }
 
-// variable is the variable or field that an expression names; nil for none.
-func (m *mender) variable(e ast.Expr) *types.Var {
+// pointed is p of *p, and any other expression itself.
+func pointed(e ast.Expr) ast.Expr {
 	e = ast.Unparen(e)
+	if star, ok := e.(*ast.StarExpr); ok {
+		return ast.Unparen(star.X)
+	}
+	return e
+}
+
+// variable is the variable or field that an expression names or dereferences; nil for none.
+func (m *mender) variable(e ast.Expr) *types.Var {
+	e = pointed(e)
 	if field, ok := e.(*ast.SelectorExpr); ok {
 		e = field.Sel
 	}
@@ -125,9 +199,11 @@ func (m *mender) fills() bool {
 // uses reports whether the package sees the capacity of a list, as it asks for it or appends to it and has both, and
 // whether the list gets another value than itself with more behind it.
 func (m *mender) uses(v *types.Var) (seen, given bool) {
+	pointer, behind := v.Type().Underlying().(*types.Pointer) // to any list of its type
 	calls := func(call *ast.CallExpr, name string) bool {
 		fun, _ := call.Fun.(*ast.Ident)
-		return m.p.Info.Uses[fun] == types.Universe.Lookup(name) && m.grown(call) == v
+		return m.p.Info.Uses[fun] == types.Universe.Lookup(name) &&
+			(m.grown(call) == v || behind && types.Identical(origin(m.p.Info.TypeOf(call.Args[0])), origin(pointer.Elem())))
 	}
 	for _, f := range m.p.Files {
 		var back ast.Node
@@ -152,15 +228,26 @@ func (m *mender) uses(v *types.Var) (seen, given bool) {
 	return seen, given
 }
 
-// ofPointer reports whether a value is that of a field of what a parameter points to.
-func ofPointer(v ssa.Value) bool {
-	if load, ok := v.(*ssa.UnOp); ok {
-		if field, ok := load.X.(*ssa.FieldAddr); ok {
-			_, ok = field.X.(*ssa.Parameter)
-			return ok
-		}
+// origin is a generic type without its type arguments.
+func origin(t types.Type) types.Type {
+	if of, ok := types.Unalias(t).(*types.Named); ok {
+		return of.Origin()
 	}
-	return false
+	return t
+}
+
+// ofPointer reports whether a value is what a parameter points to, or a field of it.
+func ofPointer(v ssa.Value) bool {
+	load, ok := v.(*ssa.UnOp)
+	if !ok {
+		return false
+	}
+	at := load.X
+	if field, ok := at.(*ssa.FieldAddr); ok {
+		at = field.X
+	}
+	_, ok = at.(*ssa.Parameter)
+	return ok
 }
 
 // begin gives a slice its capacity where the function makes an empty one, or else just before the first element is
@@ -175,7 +262,7 @@ func (m *mender) begin(n int64) bool {
 // fill gives a slice of no capacity an empty one just before the first element is appended to it.
 func (m *mender) fill(empty string) bool {
 	call, assign, list := m.s.Node.(*ast.CallExpr), m.assigns(), m.s.Value.Type()
-	if assign == nil || len(call.Args) < 2 || !plain(m.p.Info, assign.Lhs[0]) ||
+	if assign == nil || len(call.Args) < 2 || !plain(m.p.Info, pointed(assign.Lhs[0])) ||
 		!nameable(m.p.Source, list, assign.Pos()) {
 		return false
 	}

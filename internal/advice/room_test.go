@@ -29,6 +29,27 @@ func (n *node) field(v int) {
 	n.list = append(n.list, v)
 }
 
+type stack[T any] []T
+
+// if cap(*s) == 0
+func (s *stack[T]) push(v T) {
+	*s = append(*s, v)
+}
+
+type queue[T any] []T
+
+func (q queue[T]) with(v T) queue[T] { return append(q, v) }
+
+// nil: with may be called twice
+func (q *queue[T]) push(v T) {
+	*q = append(*q, v)
+}
+
+// nil: nobody knows whose list it is
+func next(of func() *stack[int], v int) {
+	*of() = append(*of(), v)
+}
+
 // if cap(n.list) == 0
 func nodeOf(in []int) (n node, ok bool) {
 	for _, v := range in {
@@ -187,7 +208,103 @@ func begins(in []int) []int {
 // before an append that adds something for sure, so that a nil list stays nil. A list
 // stays as it is if somebody could see the difference.
 func TestListsBeginWithRoom(t *testing.T) {
-	x, p := explainerOf(t, lists)
+	begins(t, lists, life.Append, func(m *mender) bool { return m.fills() && m.begin(8) })
+}
+
+// Each function fills a map; its comment is the text of the first edit, or nil and why there is none.
+const maps14 = `package m
+
+type index struct {
+	names  map[string]int
+	sized  map[string]int
+	shared map[string]int
+}
+
+func newIndex(n int, names map[string]int) *index {
+	return &index{names: map[string]int{}, sized: make(map[string]int, n), shared: names}
+}
+
+func (x *index) reset() { x.names, x.shared = make(map[string]int), given(nil) }
+
+// make(map[string]int, 14)
+func (x *index) add(name string) {
+	x.names[name] = len(x.names)
+}
+
+// nil: its size is given
+func (x *index) enter(name string) {
+	x.sized[name] = len(x.sized)
+}
+
+// nil: the caller makes it
+func (x *index) share(name string) {
+	x.shared[name] = len(x.shared)
+}
+
+// , 14
+func count(in []string) map[string]int {
+	words := make(map[string]int)
+	for _, word := range in {
+		words[word]++
+	}
+	return words
+}
+
+// , 14
+func within(each func(func(string))) int {
+	var words = make(map[string]int)
+	each(func(word string) {
+		words[word] = 1
+	})
+	return len(words)
+}
+
+// nil: the caller makes it
+func given(words map[string]int) map[string]int {
+	words["given"] = 1
+	return words
+}
+
+// nil: another function makes it
+func made() {
+	words := given(nil)
+	words["made"] = 1
+}
+`
+
+// TestMapsBeginWithRoom: a map gets its capacity wherever the package makes it without one.
+func TestMapsBeginWithRoom(t *testing.T) {
+	begins(t, maps14, life.MapGrow, func(m *mender) bool {
+		return m.makeRoom(m.variable(m.s.Node.(*ast.IndexExpr).X), 14)
+	})
+}
+
+// TestGroupsOfMaps: the size of a group of eight entries is the runtime's.
+func TestGroupsOfMaps(t *testing.T) {
+	x, p := explainerOf(t, `package m
+
+func put[K comparable](a map[int64]bool, b map[string][17]int, c map[string]struct{}, d map[K]int, k K) {
+	a[1] = true
+	b[""] = [17]int{}
+	c[""] = struct{}{}
+	d[k] = 1
+}
+`)
+	var got []int64
+	for _, s := range p.Sites() {
+		if s.Kind == life.MapGrow {
+			got = append(got, (&subject{x: x, p: p, s: s}).group())
+		}
+	}
+	if want := []int64{8 + 8*16, 8 + 8*24, 8 + 8*24, 0}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// begins changes the first site of a kind in each function that has a comment, and compares the edit with it.
+func begins(t *testing.T, source string, kind life.Kind, change func(*mender) bool) {
+	t.Helper()
+	x, p := explainerOf(t, source)
 	for _, decl := range p.Files[0].Decls {
 		fn, ok := decl.(*ast.FuncDecl)
 		if !ok || fn.Doc == nil {
@@ -195,14 +312,14 @@ func TestListsBeginWithRoom(t *testing.T) {
 		}
 		want, got := strings.TrimSpace(fn.Doc.Text()), "nil"
 		i := slices.IndexFunc(p.Sites(), func(s *life.Site) bool {
-			return s.Kind == life.Append && fn.Pos() <= s.Pos() && s.Pos() < fn.End()
+			return s.Kind == kind && fn.Pos() <= s.Pos() && s.Pos() < fn.End()
 		})
 		if i < 0 {
-			t.Fatal(fn.Name.Name, "has no list")
+			t.Fatal(fn.Name.Name, "has no such site")
 		}
 		s := p.Sites()[i]
 		m := (&subject{x: x, p: p, s: s, growth: p.Growth(s)}).mender()
-		if m.fills() && m.begin(8) {
+		if change(m) {
 			for name, edits := range m.edits {
 				text, err := edited(name, x.src.read(name), edits)
 				if err != nil {
@@ -235,8 +352,9 @@ func TestRoomByCounts(t *testing.T) {
 	}{
 		{all(100, 100, 100), 8, 4096, 4},
 		{all(100, 100, 100), 8, 31, 2},
-		{all(100, 100, 1), 8, 4096, 2}, // few grow that large
-		{all(0, 100, 60), 12, 4096, 2}, // not 2.7
+		{all(100, 100, 1), 8, 4096, 2},         // few grow that large
+		{all(0, 100, 60), 12, 4096, 2},         // not 2.7
+		{all(900, 100, 100, 100), 16, 4096, 4}, // objects too small to hold an element do not count
 		{all(100), 8, 4096, 0},
 		{nil, 8, 4096, 0},
 	} {

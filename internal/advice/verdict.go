@@ -99,7 +99,7 @@ func (k *subject) appended() {
 // what they rest on.
 var proposals = []func(*subject){
 	(*subject).framed, func(k *subject) { k.room(false) }, func(k *subject) { k.room(true) }, (*subject).together,
-	(*subject).scratch, (*subject).mapped,
+	(*subject).scratch, (*subject).mapped, (*subject).spacious,
 }
 
 // others are the fixes that are proposed beside the remedy, the first that saves in its place.
