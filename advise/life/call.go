@@ -119,9 +119,10 @@ func holdsMore(v ssa.Value) bool {
 
 // argUse returns what a call does with argument n, or nil if that is unknown.
 func (p *Package) argUse(c *ssa.CallCommon, n int, inside bool) *Use {
-	if use := contract(c, n); use == pooled && inside {
+	if inside && n == 1 && pools(c) {
 		return lets // assume that a pooled object refers to nothing still in use
-	} else if use != nil {
+	}
+	if use := contract(c, n); use != nil {
 		return use
 	}
 	if sum := p.callee(c); sum != nil && n < len(sum.Params) {

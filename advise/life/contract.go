@@ -8,16 +8,37 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-var (
-	lets   = &Use{} // the callee does not keep it
-	pooled = &Use{Keeps: []Keep{{Kind: Global, Name: "of type sync.Pool"}}}
-)
+var lets = &Use{} // the callee does not keep it
+
+// pools reports whether a call puts its argument into a sync.Pool.
+func pools(c *ssa.CallCommon) bool {
+	fn := static(c)
+	return fn != nil && fn.String() == "(*sync.Pool).Put"
+}
+
+// pooled is the use of what is put into a pool: its field or variable keeps it.
+func pooled(pool ssa.Value) *Use {
+	if load, ok := pool.(*ssa.UnOp); ok {
+		pool = load.X
+	}
+	k := Keep{Kind: Field, Name: "variable of type sync.Pool"}
+	switch pool := pool.(type) {
+	case *ssa.FieldAddr:
+		k.Name = fieldName(pool.X.Type(), pool.Field)
+	case *ssa.Global:
+		k.Kind, k.Name = Global, pool.Name()
+	}
+	return &Use{Keeps: []Keep{k}}
+}
 
 // contract returns what the standard library documents about argument n, where no analysis of a body
 // can tell: behind interfaces, reflection and assembly. It returns nil for anything else.
 func contract(c *ssa.CallCommon, n int) *Use {
 	if c.IsInvoke() {
 		return methodContract(c.Method)
+	}
+	if pools(c) && n == 1 {
+		return pooled(c.Args[0])
 	}
 	fn := static(c)
 	if fn == nil {
@@ -93,9 +114,6 @@ func funcContract(fn *types.Func, n int) *Use {
 		}
 		return lets
 	case "sync":
-		if fn.Name() == "Put" && n == 1 {
-			return pooled
-		}
 		if fn.Name() == "Store" || fn.Name() == "LoadOrStore" || fn.Name() == "Swap" {
 			return &Use{Into: 1}
 		}

@@ -117,6 +117,40 @@ func TestFates(t *testing.T) {
 	}
 }
 
+// TestCopied: closures have a copy of what is set once, where it is declared.
+func TestCopied(t *testing.T) {
+	const src = `package m
+
+var (
+	do   func(func())
+	kept *int
+)
+
+func F(given, changed int, large [99]int) {
+	once, late := given, 0
+	var zero, set int
+	address := 1
+	do(func() { _ = given + once + zero + set + large[0] + address; do(func() { late++ }) })
+	set, changed, kept = 1, 2, &address
+	do(func() { _ = changed })
+}
+`
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "m.go", src, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range loadFiles(t, "m", fset, []*ast.File{f}, nil).Sites() {
+		if s.Kind == Variable {
+			names = append(names, s.Instr.(*ssa.Alloc).Comment)
+		}
+	}
+	if got, want := strings.Join(names, " "), "changed large late set address"; got != want {
+		t.Errorf("variables on the heap: %s, want %s", got, want)
+	}
+}
+
 // TestSummaries checks what callers are told about functions.
 func TestSummaries(t *testing.T) {
 	p := load(t, "testdata/fates.go", nil)

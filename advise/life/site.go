@@ -174,12 +174,43 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 			if s.Size == 0 && (s.Kind == Literal || s.Kind == New || s.Kind == Variable) {
 				continue // objects of no bytes share one address
 			}
+			if a, ok := instr.(*ssa.Alloc); ok && s.Kind == Variable && s.Size <= mostCopied && copied(a, a.Comment, a.Pos()) {
+				continue
+			}
 		}
 		if s.Node != nil {
 			s.From, s.To = p.span(s.Node)
 		}
 		p.sites = append(p.sites, s)
 	}
+}
+
+// mostCopied is the size of the largest variable that closures have a copy of.
+const mostCopied = 128
+
+// copied reports whether closures have a copy of a variable: it is set at most once, at its declaration, and otherwise
+// only read.
+func copied(variable ssa.Value, name string, declared token.Pos) bool {
+	sets := 0
+	for _, instr := range *variable.Referrers() {
+		switch i := instr.(type) {
+		case *ssa.DebugRef, *ssa.UnOp:
+		case *ssa.Store:
+			param, given := i.Val.(*ssa.Parameter)
+			if sets++; i.Addr != variable || sets > 1 || !(given && param.Name() == name) && i.Pos() != declared {
+				return false
+			}
+		case *ssa.MakeClosure:
+			for n, bound := range i.Bindings {
+				if bound == variable && !copied(i.Fn.(*ssa.Function).FreeVars[n], "", token.NoPos) {
+					return false
+				}
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // loopOf returns the position of the loop over an iterator whose body closure or exit

@@ -140,6 +140,9 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 		switch {
 		case len(all) > 0:
 			x.flow(e, all, proven)
+			if proven && len(all) == 1 && strings.HasSuffix(all[0].text, unsized) && e.Measured == 0 {
+				e.Lifetime, e.Open = lifetime{in: e.Function}.String(), false
+			}
 		case len(copies) > 1:
 			x.flow(e, copies, false)
 			e.Flow = "it is inlined, and goes to the heap where its copies do: " + e.Flow

@@ -98,6 +98,13 @@ func Looped(seq func(func(int) bool)) (n int) {
 	return n
 }
 
+func Sized(n int) (sum int) {
+	for _, v := range make([]p, n) { // sized
+		sum += *v.n
+	}
+	return sum
+}
+
 func Spelled() {
 	fill(map[string]interface{}{"a": 1}) // spelled
 }
@@ -143,6 +150,7 @@ func TestFlows(t *testing.T) {
 		{"small", " ", "return", "small"}, {"mine", " ", "return", "given"}, // inlined into tests only
 		{"boxed", "", "return", "boxed"}, {"spelled", "", "kept = all", "fills"},
 		{"looped", "", "for v := range seq { // looped (call parameter)", ""},
+		{"sized", "", "make([]p, n) (non-constant size)", ""},
 	}
 	for _, w := range wants {
 		e := Explained{File: filepath.Base(file), Line: line(w.at), What: "p{…}", Verdict: Look}
@@ -155,6 +163,8 @@ func TestFlows(t *testing.T) {
 			e.What, e.Kind = "the body of range seq", life.Closure.String()
 		case "spelled":
 			e.What = "map[string]interface{}{…}"
+		case "sized":
+			e.What, e.Kind, e.Size, e.Open, e.Function = "make([]p, n)", life.Make.String(), 64, true, "m.Sized"
 		}
 		locate(x, p, &e)
 		if w.through != "" {
@@ -174,6 +184,9 @@ func TestFlows(t *testing.T) {
 		}
 		if !strings.Contains(e.Flow, w.step) || (e.Flow == "") != (w.step == "") || e.Decides != decides {
 			t.Errorf("%s %s: %q, decided at %q; want %q at %q", w.at, w.through, e.Flow, e.Decides, w.step, decides)
+		}
+		if bySize := w.at == "sized"; bySize != (e.Lifetime == "dies with the call of m.Sized" && !e.Open) {
+			t.Errorf("%s: open %v, %s", w.at, e.Open, e.Lifetime) // the compiler proves that nobody keeps it
 		}
 	}
 }

@@ -317,6 +317,18 @@ func pooled(n int) {
 	pool.Put(x)
 }
 
+type owner struct {
+	own  sync.Pool
+	lent *sync.Pool
+}
+
+func (o *owner) put(other *sync.Pool) {
+	pool.Put(&node{})   // composite literal: package variable pool
+	o.own.Put(&node{})  // composite literal: field owner.own
+	o.lent.Put(&node{}) // composite literal: field owner.lent
+	other.Put(&node{})  // composite literal: variable of type sync.Pool
+}
+
 // What an element refers to is not the element.
 func beyondElement() *node {
 	all := []*node{{next: global}} // composite literal: dies; composite literal: dies
