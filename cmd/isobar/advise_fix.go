@@ -232,7 +232,8 @@ func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown
 		return err
 	}
 	var b bytes.Buffer
-	meta := advice.PageMeta{Name: filepath.Base(dir), Repeat: "isobar " + strings.Join(os.Args[1:], " "),
+	meta := advice.PageMeta{Name: filepath.Base(dir),
+		Repeat:  text.WithoutPasswords("isobar " + strings.Join(os.Args[1:], " ")),
 		Version: host.Version(), Dir: dir}
 	if err := advice.Page(&b, meta, c.Checks, r, shown); err != nil {
 		return err

@@ -94,7 +94,7 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 		if err != nil {
 			return err
 		}
-		config.Watched = append(config.Watched, web.Watched{Name: live.Shown(target), Relay: p})
+		config.Watched = append(config.Watched, web.Watched{Name: text.WithoutPasswords(target), Relay: p})
 	}
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {

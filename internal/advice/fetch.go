@@ -3,6 +3,8 @@ package advice
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // cpuSeconds is the duration of a CPU profile of a running program, if its URL names none.
@@ -24,7 +28,7 @@ func endpoints(names []string) (all []string) {
 	for _, name := range names {
 		list, isList := strings.CutSuffix(strings.TrimSuffix(name, "/"), "/debug/pprof")
 		if isList && remote(name) {
-			all = append(all, list+"/debug/pprof/allocs", fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", list, cpuSeconds))
+			all = append(all, list+"/debug/pprof/heap", fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", list, cpuSeconds))
 			continue
 		}
 		all = append(all, name)
@@ -45,7 +49,11 @@ func open(ctx context.Context, name string) (_ io.ReadCloser, err error) {
 		}
 	}()
 	if !remote(name) {
-		return os.Open(name)
+		file, err := os.Open(name)
+		if errors.Is(err, os.ErrNotExist) && strings.Contains(name, ":") {
+			err = fmt.Errorf("%w; a URL begins with http://", err)
+		}
+		return file, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
 	if err != nil {
@@ -55,13 +63,17 @@ func open(ctx context.Context, name string) (_ io.ReadCloser, err error) {
 	client := http.Client{Timeout: patience + time.Duration(seconds)*time.Second}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%w; is the program running, and does it import net/http/pprof?", err)
+		remedy := "is the program running, and does it import net/http/pprof?"
+		if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {
+			remedy = "SSL_CERT_FILE=FILE names certificates to trust instead"
+		}
+		return nil, fmt.Errorf("%w; %s", err, remedy)
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		said, _ := bufio.NewReader(io.LimitReader(resp.Body, 200)).ReadString('\n')
 		return nil, fmt.Errorf("%s: %s: %q; give an endpoint of net/http/pprof, such as "+
-			"http://localhost:6060/debug/pprof/allocs", name, resp.Status, strings.TrimSpace(said))
+			"http://localhost:6060/debug/pprof/allocs", text.WithoutPasswords(name), resp.Status, strings.TrimSpace(said))
 	}
 	return resp.Body, nil
 }

@@ -2,6 +2,8 @@ package advice
 
 import (
 	"context"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
@@ -15,8 +17,8 @@ import (
 func TestEndpoints(t *testing.T) {
 	got := endpoints([]string{"mem.pb.gz", "http://a:1/debug/pprof/", "https://b/x/debug/pprof", "http://a:1/debug/pprof/heap?seconds=3", "dir/debug/pprof"})
 	want := []string{
-		"mem.pb.gz", "http://a:1/debug/pprof/allocs", "http://a:1/debug/pprof/profile?seconds=10",
-		"https://b/x/debug/pprof/allocs", "https://b/x/debug/pprof/profile?seconds=10", "http://a:1/debug/pprof/heap?seconds=3", "dir/debug/pprof",
+		"mem.pb.gz", "http://a:1/debug/pprof/heap", "http://a:1/debug/pprof/profile?seconds=10",
+		"https://b/x/debug/pprof/heap", "https://b/x/debug/pprof/profile?seconds=10", "http://a:1/debug/pprof/heap?seconds=3", "dir/debug/pprof",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -44,10 +46,16 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s: sample types %v, want %s", path, p.SampleType, want)
 		}
 	}
+	secure := httptest.NewUnstartedServer(mux)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	for name, want := range map[string]string{
 		server.URL + "/debug/pprof/nosuch": "404 Not Found", gone.URL + "/debug/pprof/allocs": "is the program running", "http://[/debug": "missing ']' in host",
+		"localhost:6060/debug/pprof/": "a URL begins with http://", strings.Replace(server.URL, "//", "//ops:s3cret@", 1) + "/x": "//ops:xxxxx@",
+		secure.URL + "/debug/pprof/allocs": "SSL_CERT_FILE",
 	} {
 		if _, err := open(t.Context(), name); err == nil || !strings.HasPrefix(err.Error(), "advise: profile: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -175,6 +176,11 @@ func PValue(p float64) string {
 	}
 	return strconv.FormatFloat(p, 'f', 3, 64)
 }
+
+var password = regexp.MustCompile(`(://[^\s:/@]*):[^\s/@]*@`)
+
+// WithoutPasswords hides the passwords of the URLs in a text.
+func WithoutPasswords(s string) string { return password.ReplaceAllString(s, "$1:xxxxx@") }
 
 // Clean makes control characters visible, so that user text can neither move
 // the cursor of a terminal nor hide anything.
