@@ -249,15 +249,17 @@ func openFile(name string, c Config) (Feed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch: %w", err)
 	}
-	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() || c.Once {
+	info, err := file.Stat()
+	regular := err != nil || info.Mode().IsRegular()
+	if regular {
+		c.Own = nil // the file has the program's own lines
+	}
+	if !regular || c.Once {
 		f := newTraceFeed(name, file, c)
 		f.in = file
-		if err == nil && info.Mode().IsRegular() {
-			f.caughtUp = false // all of it is in the past
-		}
+		f.caughtUp = !regular // else all of it is in the past
 		return f, nil
 	}
-	c.Own = nil // the file has the program's own lines
 	return newTraceFeed(name, &tail{name: name, file: file}, c), nil
 }
 

@@ -92,7 +92,15 @@ func TestFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(0, traceLine(1, "1", 4, 6, 2)+traceLine(2, "2", 4, 6, 3)+traceLine(3, "3", 4, 6, 4))
+	write(0, "hello\n"+traceLine(1, "1", 4, 6, 2)+traceLine(2, "2", 4, 6, 3)+traceLine(3, "3", 4, 6, 4))
+	var own strings.Builder // a file keeps the program's lines
+	once := openTest(t, name, Config{Once: true, Own: &own})
+	for err := error(nil); err == nil; {
+		_, err = once.Next(t.Context())
+	}
+	if own.Len() > 0 {
+		t.Errorf("passed on %q", &own)
+	}
 	f := openTest(t, name, Config{})
 	for i, past := range []bool{true, true, false} {
 		s := next(t, f)

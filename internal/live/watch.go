@@ -27,6 +27,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/monitor"
 )
 
@@ -88,22 +89,14 @@ func Open(target string, c Config) (Feed, error) {
 		return openFile(target, c)
 	}
 	if probes, user, ok := parseURL(target); ok {
-		return &webFeed{client: &client{newClient(http.ProxyFromEnvironment), user}, target: Shown(target), probes: probes,
-			config: c}, nil
+		return &webFeed{client: &client{newClient(http.ProxyFromEnvironment), user}, target: text.WithoutPasswords(target),
+			probes: probes, config: c}, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("watch: %w", err)
 	}
 	return nil, fmt.Errorf("watch: %q: there is no such file; want a URL such as http://localhost:6060, host:port, the "+
 		"number of a process, a file with gctrace lines, or - for standard input", target)
-}
-
-// Shown returns a target without the password of its URL, if any.
-func Shown(target string) string {
-	if u, err := url.Parse(target); err == nil && u.User != nil {
-		return u.Redacted()
-	}
-	return target
 }
 
 // parseURL returns the places to look for figures at a URL or host:port, and the URL's

@@ -5,6 +5,7 @@ import (
 	"expvar"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -156,7 +157,13 @@ func TestWaysIn(t *testing.T) {
 			t.Errorf("%s: figures from %s, want %s", target, got, want)
 		}
 	}
+	secure := httptest.NewUnstartedServer(closed)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
 	for target, want := range map[string]string{
+		secure.URL:                                "SSL_CERT_FILE",
+		secure.Listener.Addr().String():           "https://",
 		"http://" + address + "/svc/debug/pprof/": "http://USER:PASSWORD@",
 		"http://ops:s3cret@" + address:            "name the path",
 	} {

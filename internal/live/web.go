@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,14 +87,21 @@ func (f *webFeed) connect(ctx context.Context) error {
 			return nil
 		}
 		if !errors.Is(err, errNotHere) {
-			return fmt.Errorf("watch: %w; is the program running, and is that the address of its HTTP server?", err)
+			remedy := "is the program running, and is that the address of its HTTP server?"
+			if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {
+				remedy = "SSL_CERT_FILE=FILE names certificates to trust instead"
+			}
+			return fmt.Errorf("watch: %w; %s", err, remedy)
 		}
 		tried = append(tried, strings.TrimPrefix(err.Error(), errNotHere.Error()+": "))
 	}
 	all, remedy := strings.Join(tried, ", "), "have the program import net/http/pprof or expvar, mount "+
 		"monitor.Handler() at /debug/isobar/, or name the path that they are mounted at"
-	if strings.Contains(all, "401 Unauthorized") {
+	switch {
+	case strings.Contains(all, "401 Unauthorized"):
 		remedy = "name its user, as in http://USER:PASSWORD@HOST:PORT/"
+	case strings.Contains(all, "400 Bad Request"):
+		remedy = "if it speaks TLS, write https://"
 	}
 	return fmt.Errorf("watch: %s answers, but not with figures (%s); %s", f.target, all, remedy)
 }
