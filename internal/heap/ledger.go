@@ -53,6 +53,7 @@ const (
 	libraries   = "libraries"
 	threads     = "threads' stacks, and the kernel's pages"
 	wholeHeap   = "heap, and stacks: not told apart"
+	otherMemory = "other anonymous memory"
 )
 
 // classes lists the classes of resident memory, with their remedies.
@@ -71,7 +72,7 @@ var classes = []Line{
 		Proof: "MALLOC_TRIM_THRESHOLD_=0 isobar lab run exec -- PROGRAM",
 	},
 	{
-		Class:  "other anonymous memory",
+		Class:  otherMemory,
 		Remedy: "what the program or its libraries map themselves",
 	},
 	{Class: "program: code and constants", Remedy: "-ldflags=-s -w does not shrink it: only what runs is resident"},

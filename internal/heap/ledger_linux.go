@@ -105,6 +105,11 @@ func (a *accounts) book(maps []target.Resident, name string) (*Ledger, error) {
 		stacks.saves = uint64(float64(stacks.bytes) * burst(a.im.Goroutines))
 	}
 	l := a.sum.result(name, a.p.Program.Path, rss)
+	for i := range l.Lines {
+		if len(a.im.Spans) == 0 && l.Lines[i].Class == otherMemory {
+			l.Lines[i].Remedy = "runtime structures, and what the program or its libraries map themselves: not told apart"
+		}
+	}
 	l.Group = group(cgroup.ReadCharged(os.DirFS("/"), a.p.PID), own)
 	for _, line := range append(a.purposes(), Line{Class: "swapped out", Bytes: swap}, huge) {
 		if line.Bytes > 0 {
@@ -132,7 +137,7 @@ func (a *accounts) named(m *target.Resident) string {
 // anonymous books a mapping without a file: pages of the heap by their span, others
 // by their owner.
 func (a *accounts) anonymous(m *target.Resident) error {
-	const other, structures = "other anonymous memory", "runtime structures"
+	const other, structures = otherMemory, "runtime structures"
 	class := other
 	switch {
 	case a.variables(m):

@@ -282,6 +282,9 @@ func TestUnknownVersion(t *testing.T) {
 		if sum += line.Bytes; line.Class == wholeHeap {
 			heap = line.Bytes
 		}
+		if line.Class == otherMemory && !strings.HasPrefix(line.Remedy, "runtime structures") {
+			t.Errorf("what runtime structures are in is %q", line.Remedy)
+		}
 	}
 	if sum != l.RSS || heap < live/2 || len(l.Warnings) == 0 {
 		t.Errorf("of %d bytes live the ledger is %+v", live, l)
