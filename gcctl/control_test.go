@@ -3,6 +3,7 @@ package gcctl
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -331,6 +332,28 @@ func TestTimeToLimitAtRest(t *testing.T) {
 		time.Sleep(time.Minute)
 		if st := c.Stats(); st.TimeToLimit >= 0 && st.TimeToLimit < time.Minute {
 			t.Errorf("a minute later: %+v", st)
+		}
+	})
+}
+
+// TestTimeToLimitOfSteadyLoad: a live heap that varies by a tenth from collection
+// to collection does not approach the limit.
+func TestTimeToLimitOfSteadyLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(50*mb, 500*mb)
+		f.noise = rand.New(rand.NewPCG(1, 2))
+		c := control(t, Config{LimitBytes: 300 * mb}, f)
+		defer c.Close()
+		time.Sleep(20 * time.Second)
+		near := 0
+		for range 600 {
+			time.Sleep(100 * time.Millisecond)
+			if left := c.Stats().TimeToLimit; left >= 0 && left < time.Minute {
+				near++
+			}
+		}
+		if near > 0 {
+			t.Errorf("near the limit in %d of 600 tenths of a second", near)
 		}
 	})
 }

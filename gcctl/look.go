@@ -48,7 +48,7 @@ func (l *loop) cyclesEnded(cycles int) {
 		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * policy.smoothing
 	}
 	if elapsed := (l.now - l.cycleAt).Seconds(); elapsed > 0 {
-		l.liveRate += (float64(l.s.live-l.last.live)/elapsed - l.liveRate) * policy.smoothing
+		l.liveRate += (float64(l.s.live-l.last.live)/elapsed - l.liveRate) * (1 - math.Exp(-elapsed/policy.trend.Seconds()))
 	}
 	if automatic := l.s.automatic - l.last.automatic; automatic > 0 && l.holding() && l.c.gate.open() > 0 {
 		l.counters.RuntimeStart += automatic

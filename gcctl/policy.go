@@ -24,7 +24,7 @@ var policy = struct {
 	shedPause                                        time.Duration
 
 	// Estimates of the runtime.
-	tempo                           time.Duration
+	tempo, trend                    time.Duration
 	guess, guessWithin              float64
 	leastLive, noneBefore, costRise float64
 	surge, brake, overrun, inARow   float64
@@ -129,6 +129,9 @@ var policy = struct {
 	// Time constant of the average allocation rate: shorter takes a burst for the
 	// load, longer is slow to notice that one lasts.
 	tempo: 500 * time.Millisecond,
+	// Time constant of the average growth of the live heap: shorter takes the
+	// difference between two collections for growth, longer is slow to notice some.
+	trend: 5 * time.Second,
 	// Seconds of collection per live byte before the first measurement: higher
 	// starts the first collections early, lower starts them late.
 	guess: 0.5e-9,
