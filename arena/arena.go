@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/isobar-go/isobar/internal/base/block"
@@ -54,7 +55,8 @@ type Config struct {
 // An off-heap arena that is dropped without [Arena.Release] keeps its memory,
 // because pointers into it may remain.
 type Arena struct {
-	bump // the free part of the current chunk, chunks[cur]
+	_    [0]sync.Mutex // has go vet report copies
+	bump               // the free part of the current chunk, chunks[cur]
 
 	chunks   []chunk
 	cur      int

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
@@ -26,8 +27,9 @@ type TypedConfig struct {
 // Reset clears the used part, so freed values keep no other objects alive and
 // new values need no clearing.
 type Typed[T any] struct {
-	items []T // the current chunk, chunks[cur].items
-	n     int // how many items are handed out
+	_     [0]sync.Mutex // has go vet report copies
+	items []T           // the current chunk, chunks[cur].items
+	n     int           // how many items are handed out
 
 	chunks   []typedChunk[T]
 	cur      int

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	"github.com/isobar-go/isobar/internal/base/block"
@@ -83,6 +84,7 @@ type chunk[T any] [chunkSlots]slot[T]
 // A slab that is dropped without [Slab.Release] keeps its mapped memory,
 // because pointers into it may remain.
 type Slab[T any] struct {
+	_      [0]sync.Mutex // has go vet report copies
 	chunks []*chunk[T]
 	bump   uint32 // slots below are live, free or retired; those above are unused
 	free   uint32 // the first free slot below bump, or none
