@@ -17,7 +17,8 @@ type Timer struct {
 
 // After runs f on the loop once d has passed. It fails with ErrClosed after
 // Shutdown or Close, and with ErrNilTask. Timers that are due at the same time
-// run in the order they were set.
+// run in the order they were set. The loop looks for due timers once in a turn,
+// which runs up to 256 tasks: beside a backlog a timer is late by as many.
 func (l *Loop) After(d time.Duration, f func()) (Timer, error) {
 	return l.setTimer("After", d, 0, f)
 }
