@@ -44,13 +44,16 @@ type flight struct {
 	err  error      // guarded by mu: error of the last failed recording
 }
 
-func newFlight(alarms []Alarm, index map[string]int) (*flight, error) {
+func newFlight(alarms []Alarm, figures []Figure, index map[string]int) (*flight, error) {
 	f := &flight{alarms: alarms,
 		recorder: trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: flightAge, MaxBytes: flightBytes})}
 	for _, a := range alarms {
 		column, ok := index[a.Key]
 		if !ok {
 			return nil, fmt.Errorf("alarm on %q: no such figure", a.Key)
+		}
+		if figures[column].Counter {
+			return nil, fmt.Errorf("alarm on %q: a counter only grows, so it would stay above; use another figure", a.Key)
 		}
 		f.columns = append(f.columns, column)
 	}

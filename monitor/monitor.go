@@ -69,7 +69,7 @@ func New(c Config) (*Monitor, error) {
 	}
 	m.row = make([]float64, len(m.figures))
 	if len(c.Alarms) > 0 {
-		if m.flight, err = newFlight(c.Alarms, index); err != nil {
+		if m.flight, err = newFlight(c.Alarms, m.figures, index); err != nil {
 			return nil, fmt.Errorf("monitor: New: %w", err)
 		}
 	}

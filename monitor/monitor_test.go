@@ -393,6 +393,7 @@ func TestNewRefuses(t *testing.T) {
 		"want a key as":          {Sources: []Source{noKey}},
 		"two figures":            {Sources: []Source{source, source}},
 		"no such figure":         {Alarms: []Alarm{{Key: "/nothing:bytes"}}},
+		"a counter only grows":   {Alarms: []Alarm{{Key: "/gc/cycles:gc-cycles"}}},
 	} {
 		if m, err := New(c); err == nil {
 			m.Close()
