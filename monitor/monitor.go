@@ -122,14 +122,19 @@ func (m *Monitor) run() {
 	}
 }
 
+// turn is held while sources are read: two Monitors may have one in common.
+var turn sync.Mutex
+
 // sample takes one sample and notifies the viewers.
 func (m *Monitor) sample(now time.Time) {
 	rest := m.row
+	turn.Lock()
 	for _, s := range m.sources {
 		n := len(s.Figures)
 		s.Read(rest[:n:n])
 		rest = rest[n:]
 	}
+	turn.Unlock()
 	m.add(now, m.row)
 	if m.flight != nil {
 		m.flight.look(now, m.row)

@@ -48,7 +48,8 @@ func named(name, key, chart string) (string, string) {
 
 // Latency returns quantiles of what r recorded since the previous sample, such
 // as the latency of tasks (eventloop.Config.Latency) or of requests; NaN if it
-// recorded nothing. The name distinguishes the recorders of a program.
+// recorded nothing. The name distinguishes the recorders of a program. It is for
+// one Monitor: two would each see a part.
 func Latency(name string, r *latency.Recorder) Source {
 	shares, to, w := []float64{0.5, 0.99, 0.999, 1}, make([]time.Duration, 4), r.Window()
 	key := func(of string) string { return "/latency/" + name + "/" + of }

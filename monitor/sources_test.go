@@ -6,6 +6,9 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,4 +208,28 @@ func TestSourcesDoNotAllocate(t *testing.T) {
 			t.Errorf("%s: %v allocations, want none", name, n)
 		}
 	}
+}
+
+// TestSharedSource: two Monitors with the same Source do not read it at once.
+func TestSharedSource(t *testing.T) {
+	var busy atomic.Bool
+	source := Source{Figures: []Figure{{Key: "/mine:widgets", Help: "Widgets.", Chart: "Mine"}}, Read: func([]float64) {
+		if !busy.CompareAndSwap(false, true) {
+			t.Error("read by two goroutines at once")
+		}
+		for range 20 {
+			runtime.Gosched()
+		}
+		busy.Store(false)
+	}}
+	var readers sync.WaitGroup
+	for range 2 {
+		m := start(t, Config{Interval: time.Hour, History: 10 * time.Hour, Sources: []Source{source}})
+		readers.Go(func() {
+			for range 1000 {
+				m.sample(time.Now())
+			}
+		})
+	}
+	readers.Wait()
 }
