@@ -17,6 +17,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Diagnosis is what 'isobar doctor' finds on this machine.
@@ -63,7 +64,10 @@ func (se *Session) Diagnose(ctx context.Context, runs int) (*Diagnosis, error) {
 			return nil, ErrInterrupted
 		}
 		if err == nil && rec.Err != nil {
-			err = rec.Err
+			if err = rec.Err; rec.Err.Kind == cell.FailMemory {
+				err = fmt.Errorf("a run takes more than the %d MiB that it may have here: allow this control group more memory, "+
+					"or stop other programs", c.MemoryBytes>>20)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("doctor: %w", err)
@@ -155,7 +159,7 @@ func (d *Diagnosis) Write(w io.Writer) error {
 		quota = fmt.Sprintf("a quota of %.3g CPUs", m.CPUQuota)
 	}
 	if m.MemoryBytes > 0 {
-		memory = fmt.Sprintf("%.1f GiB", float64(m.MemoryBytes)/(1<<30))
+		memory = text.Format(":bytes", float64(m.MemoryBytes))
 	}
 	fmt.Fprintf(t, "limits\tcontrol group %s, %s, GOMAXPROCS %d, memory %s\n", cmp.Or(m.Cgroup, "none"), quota,
 		d.GOMAXPROCS, memory)

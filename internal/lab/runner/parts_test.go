@@ -81,6 +81,13 @@ func TestDefaultMemoryCap(t *testing.T) {
 	if n := DefaultMemoryCap(0); n != 0 {
 		t.Errorf("of unknown memory: %d, want no cap", n)
 	}
+	// A container of 256 MiB, of which 10 are in use, leaves cells most of it.
+	if n := capWithin(256<<20, 246<<20); n < 160<<20 || n > 180<<20 {
+		t.Errorf("a cell may take %d MiB of 246", n>>20)
+	}
+	if n := capWithin(16<<30, 1<<30); n != 768<<20 {
+		t.Errorf("a cell may take %d MiB of 1 GiB", n>>20)
+	}
 	if n := DefaultMemoryCap(1 << 30); n <= 0 || n > 1<<30/10*7 {
 		t.Errorf("of 1 GiB: %d", n)
 	}

@@ -168,10 +168,19 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 // available now less a reserve for the lab itself. It is 0, no cap, if the
 // usable memory is unknown (0).
 func DefaultMemoryCap(usableBytes int64) int64 {
+	available, ok := host.AvailableBytes()
+	if !ok {
+		return usableBytes / 10 * 7
+	}
+	return capWithin(usableBytes, available)
+}
+
+// capWithin leaves the lab itself 256 MiB, or 30 % of what is available if that is less.
+func capWithin(usableBytes, available int64) int64 {
 	const reserve, least = 256 << 20, 64 << 20
 	n := usableBytes / 10 * 7
-	if available, ok := host.AvailableBytes(); ok && n > 0 {
-		n = max(min(n, available-reserve), least)
+	if n > 0 {
+		n = max(min(n, available-min(reserve, available/10*3)), least)
 	}
 	return n
 }
