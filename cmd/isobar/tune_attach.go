@@ -108,6 +108,7 @@ func (a *app) tuneAttached(ctx context.Context, o *tuneOptions) error {
 			return err
 		}
 		defer r.Output.Close()
+		r.Log = func(text string) { fmt.Fprintf(a.Err, "isobar: %s\n", text) }
 		fmt.Fprintf(a.Err, "isobar: should tune be killed, restore today's setting by hand: %s\n", r.ByHand())
 	}
 	answer, err := attach.Run(ctx, attach.Config{

@@ -36,10 +36,14 @@ type Restarted struct {
 	// Output receives what the command prints, and a server that inherits it; nil for none. It is
 	// not a pipe: a server that writes to a pipe ends with the pipe's reader.
 	Output *os.File
+	Log    func(text string) // receives what a restart waits for, if it takes long; nil for none
 }
 
 // restartWithin is how long the command may run, and how long a new process may take to appear.
 const restartWithin = 2 * time.Minute
+
+// quiet is for how long a restart may take without a word.
+var quiet = 5 * time.Second
 
 // NewRestarted looks at the process. settle is how long a new process needs before it
 // can be measured.
@@ -194,7 +198,10 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 	if err := cmd.Start(); err != nil {
 		return fail("%w", err)
 	}
-	ended, deadline := make(chan error, 1), time.After(restartWithin)
+	dir, line, _ := strings.Cut(r.program, "\x00")
+	want := fmt.Sprintf("a new process of the command line %s, in %s",
+		strings.ReplaceAll(strings.TrimSuffix(line, "\x00"), "\x00", " "), dir)
+	ended, deadline, late := make(chan error, 1), time.After(restartWithin), time.After(quiet)
 	go func() { ended <- cmd.Wait() }()
 	for done, found := false, false; !done || !found; {
 		select {
@@ -210,9 +217,11 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 			if found {
 				return fail("it runs for %v: it must return, and leave the server in the background", restartWithin)
 			}
-			dir, line, _ := strings.Cut(r.program, "\x00")
-			return fail("no new process within %v: want one of the same command line, %s, in %s", restartWithin,
-				strings.ReplaceAll(strings.TrimSuffix(line, "\x00"), "\x00", " "), dir)
+			return fail("within %v there was none: want %s", restartWithin, want)
+		case <-late:
+			if r.Log != nil {
+				r.Log(fmt.Sprintf("--restart: waiting up to %v for %s, and for the command to return", restartWithin, want))
+			}
 		case <-time.After(20 * time.Millisecond):
 			if pid, ok := r.successor(before); ok {
 				r.pid, found = pid, true

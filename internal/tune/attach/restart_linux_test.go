@@ -69,9 +69,16 @@ func TestRestarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Output.Close()
+	defer func(d time.Duration) { quiet = d }(quiet)
+	quiet = 0
+	var said []string
+	r.Log = func(text string) { said = append(said, text) }
 	want := cell.GC{Percent: -1, LimitBytes: 1 << 30}
 	if err := r.Apply(t.Context(), want, 0); err != nil {
 		t.Fatal(err)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], dir) {
+		t.Errorf("of a restart that takes long it says %q", said)
 	}
 	now := number(t, dir)
 	s, err := r.Look(t.Context())
