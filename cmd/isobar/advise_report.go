@@ -95,7 +95,7 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 
 // printSite prints what is known about a site, then its remedy or where to look.
 func printSite(b *strings.Builder, s *advice.Explained) {
-	fmt.Fprintf(b, "\n%s:%d: %s %s, in %s\n", s.File, s.Line, s.Kind, s.What, s.Function)
+	fmt.Fprintf(b, "\n%s:%d: %s, in %s\n", s.File, s.Line, s.Name(), s.Function)
 	fmt.Fprintf(b, "    %s\n", s.Source)
 	fmt.Fprintf(b, "  makes: %s (%s)\n", s.Made(), s.Share.String())
 	fmt.Fprintf(b, "  lives: %s\n", s.Life())

@@ -91,6 +91,14 @@ type Explained struct {
 	instead string         // what to say if the remedy saves nothing
 }
 
+// Name is the kind and the expression, which alone suffices where it begins with the kind: make(…), append(…).
+func (e *Explained) Name() string {
+	if first, _, _ := strings.Cut(e.Kind, " "); strings.HasPrefix(e.What, first) {
+		return e.What
+	}
+	return strings.TrimSpace(e.Kind + " " + e.What)
+}
+
 // average sets the mean size, whether blocks are shared, and how well the number is known.
 func (e *Explained) average() {
 	e.Within = e.totals.within()

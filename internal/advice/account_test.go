@@ -303,3 +303,18 @@ func TestSharedBlocks(t *testing.T) {
 		}
 	}
 }
+
+// What begins with its kind says it once.
+func TestSitesAreNamedOnce(t *testing.T) {
+	for want, e := range map[string]Explained{
+		"make([]int, n)":         {Kind: "make", What: "make([]int, n)"},
+		"defer f.Close()":        {Kind: "defer record", What: "defer f.Close()"},
+		"call f(x)":              {Kind: "call", What: "f(x)"},
+		"unknown":                {Kind: "unknown"},
+		"composite literal T{…}": {Kind: "composite literal", What: "T{…}"},
+	} {
+		if got := e.Name(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -87,7 +87,7 @@ func siteTable(sites []Explained) *plot.Table {
 	t := &plot.Table{Label: "All allocations with their verdicts", Left: 3,
 		Head: []string{"Place", "What", "Verdict", "Bytes", "Objects", "Measured"}}
 	for _, s := range sites {
-		t.Add(fmt.Sprintf("%s:%d", s.File, s.Line), s.Kind+" "+s.What, string(s.Verdict),
+		t.Add(fmt.Sprintf("%s:%d", s.File, s.Line), s.Name(), string(s.Verdict),
 			share(s.Share.Bytes), share(s.Share.Objects), saving(s.Tried))
 	}
 	return t
@@ -112,7 +112,7 @@ func flameOf(sites []Explained, ids []string) *plot.Plot {
 		s := &sites[i]
 		verdict := part(root, string(s.Verdict), max(0, slices.Index(verdictOrder, s.Verdict)))
 		fn := part(verdict, s.Function, 0)
-		site := &plot.Flame{Name: fmt.Sprintf("%s:%d %s %s", s.File, s.Line, s.Kind, s.What), Value: value(s)}
+		site := &plot.Flame{Name: fmt.Sprintf("%s:%d %s", s.File, s.Line, s.Name()), Value: value(s)}
 		if ids[i] != "" {
 			site.Link = "#" + ids[i]
 		}
