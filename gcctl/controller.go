@@ -106,9 +106,11 @@ func collector(rt engine, jobs <-chan struct{}, finished chan<- time.Duration) {
 }
 
 // Close ends control and restores the settings that Start found, or later ones
-// made by someone else. It waits for a collection that the controller has
-// started. Open sections may still be ended but hold nothing back. Closing
-// twice does nothing.
+// made by someone else. One that equals the controller's own goes unseen: code
+// that sets GOGC to off for a while, and then to what debug.SetGCPercent
+// returned, may have it off after Close. Use a section instead. Close waits for a
+// collection that the controller has started. Open sections may still be ended
+// but hold nothing back. Closing twice does nothing.
 func (c *Controller) Close() error {
 	c.once.Do(func() { close(c.quit) })
 	<-c.done
