@@ -22,8 +22,9 @@ type Config struct {
 
 	// LimitBytes is the memory budget of the process. As for GOMEMLIMIT, it covers
 	// all memory that the runtime has mapped and not released. 0 means the lower
-	// of GOMEMLIMIT and 90 % of the control group's memory limit; with neither
-	// there is no budget.
+	// of GOMEMLIMIT and 90 % of the control group's memory limit, as Start finds
+	// them; with neither there is no budget. A group resized later needs a new
+	// controller, or a debug.SetMemoryLimit, which has the group read again.
 	LimitBytes int64
 
 	// TargetCPU is the share of the process's CPU time that the collector may take
