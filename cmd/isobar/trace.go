@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/isobar-go/isobar/internal/advice"
 	"github.com/isobar-go/isobar/internal/gc/phase"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/runner"
@@ -50,7 +49,7 @@ slowest overlapped which phase of the collector, and what share would by chance.
 			}
 			line, err := phase.Read(r)
 			if err != nil {
-				return fmt.Errorf("trace: %s: %w", args[0], err)
+				return fmt.Errorf("trace: %s: %w", text.WithoutPasswords(args[0]), err)
 			}
 			if line.Cut != nil {
 				fmt.Fprintf(a.Err, "isobar: %v; showing what comes before that\n", line.Cut)
@@ -69,27 +68,11 @@ func (a *app) openTrace(ctx context.Context, name string) (io.ReadCloser, error)
 	if name == "-" {
 		return io.NopCloser(a.In), nil
 	}
-	if !strings.Contains(name, "://") {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("trace: %w", err)
-		}
-		return f, nil
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
+	in, err := advice.Fetch(ctx, name, "http://localhost:6060/debug/pprof/trace?seconds=5")
 	if err != nil {
-		return nil, usage(fmt.Errorf("trace: %w", err))
+		return nil, fmt.Errorf("trace: %w", err)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("trace: %w; is the program running?", err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
-		resp.Body.Close()
-		return nil, fmt.Errorf("trace: %s: %s: %s", name, resp.Status, text.Clean(strings.TrimSpace(string(said))))
-	}
-	return resp.Body, nil
+	return in, nil
 }
 
 // A tracedKind is one kind of operation of a trace.

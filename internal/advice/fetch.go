@@ -20,7 +20,7 @@ import (
 const cpuSeconds = 10
 
 // patience is how long an endpoint may take beyond the requested seconds.
-const patience = 30 * time.Second
+var patience = 30 * time.Second
 
 // endpoints expands names of profiles: the index page of a running program stands for
 // its allocations and its CPU time.
@@ -42,12 +42,16 @@ func remote(name string) bool {
 }
 
 // open opens a file, or the response of a running program at a URL.
-func open(ctx context.Context, name string) (_ io.ReadCloser, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("advise: profile: %w", err)
-		}
-	}()
+func open(ctx context.Context, name string) (io.ReadCloser, error) {
+	in, err := Fetch(ctx, name, "http://localhost:6060/debug/pprof/allocs")
+	if err != nil {
+		return nil, fmt.Errorf("advise: profile: %w", err)
+	}
+	return in, nil
+}
+
+// Fetch opens a file, or the response of a running program at a URL like example.
+func Fetch(ctx context.Context, name, example string) (io.ReadCloser, error) {
 	if !remote(name) {
 		file, err := os.Open(name)
 		if errors.Is(err, os.ErrNotExist) && strings.Contains(name, ":") {
@@ -60,7 +64,10 @@ func open(ctx context.Context, name string) (_ io.ReadCloser, err error) {
 		return nil, err
 	}
 	seconds, _ := strconv.Atoi(req.URL.Query().Get("seconds"))
-	client := http.Client{Timeout: patience + time.Duration(seconds)*time.Second}
+	wait := patience + time.Duration(seconds)*time.Second
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout, transport.DisableKeepAlives = wait, true
+	client := http.Client{Timeout: 4 * wait, Transport: transport} // a flight recording may have 256 MiB
 	resp, err := client.Do(req)
 	if err != nil {
 		remedy := "is the program running, and does it import net/http/pprof?"
@@ -72,8 +79,8 @@ func open(ctx context.Context, name string) (_ io.ReadCloser, err error) {
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		said, _ := bufio.NewReader(io.LimitReader(resp.Body, 200)).ReadString('\n')
-		return nil, fmt.Errorf("%s: %s: %q; give an endpoint of net/http/pprof, such as "+
-			"http://localhost:6060/debug/pprof/allocs", text.WithoutPasswords(name), resp.Status, strings.TrimSpace(said))
+		return nil, fmt.Errorf("%s: %s: %q; give an endpoint of net/http/pprof, such as %s", text.WithoutPasswords(name),
+			resp.Status, strings.TrimSpace(said), example)
 	}
 	return resp.Body, nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 )
@@ -63,6 +64,11 @@ func TestFetch(t *testing.T) {
 	}
 	if _, err := join(t.Context(), Config{Profiles: []string{server.URL + "/debug/pprof/goroutine"}}, nil, ".", nil); err == nil || !strings.Contains(err.Error(), "holds neither alloc_space nor cpu samples") {
 		t.Errorf("a profile of goroutines: error %v", err)
+	}
+	defer func(d time.Duration) { patience = d }(patience)
+	patience = 50 * time.Millisecond
+	if _, err := open(t.Context(), server.URL+"/hangs"); err == nil || !strings.Contains(err.Error(), "awaiting response headers") {
+		t.Errorf("an endpoint that never answers: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
