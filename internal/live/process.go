@@ -67,9 +67,13 @@ func openProcess(pid int, c Config) (Feed, error) {
 	if err != nil {
 		f.note = fmt.Sprintf("only what the kernel knows is shown: its ports cannot be asked: %v", err)
 	}
-	f.web = firstWithFigures(pid, ports, c)
+	var others []string
+	f.web, others = firstWithFigures(pid, ports, c)
 	switch {
 	case f.web != nil:
+	case len(others) > 0:
+		f.note = fmt.Sprintf("at the ports that it listens on (%v) a program with another command line has figures: name "+
+			"the URL to watch that%s", others, onlyKernel)
 	case len(ports) > 0:
 		f.note = fmt.Sprintf("none of the ports that it listens on (%v) has figures of it%s", ports, onlyKernel)
 	case f.note == "":
@@ -82,8 +86,8 @@ const onlyKernel = ": only what the kernel knows is shown; mount monitor.Handler
 	"net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its standard error"
 
 // firstWithFigures asks all ports at once and returns the feed of the first that has figures
-// of the process: behind the port of a proxy another one answers.
-func firstWithFigures(pid int, ports []string, c Config) (first Feed) {
+// of the process, and the ports that have another's, as behind a proxy.
+func firstWithFigures(pid int, ports []string, c Config) (first Feed, others []string) {
 	feeds := make([]*webFeed, len(ports))
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -92,7 +96,7 @@ func firstWithFigures(pid int, ports []string, c Config) (first Feed) {
 		base := "http://" + address
 		w := &webFeed{client: &client{newClient(nil), nil}, target: base, probes: usual(base), config: c, epoch: 1}
 		asked.Go(func() {
-			if w.connect(ctx) == nil && answers(pid, w.from) {
+			if w.connect(ctx) == nil {
 				feeds[i] = w
 			} else {
 				w.Close()
@@ -103,13 +107,16 @@ func firstWithFigures(pid int, ports []string, c Config) (first Feed) {
 	for _, w := range feeds {
 		switch {
 		case w == nil:
+		case !answers(pid, w.from):
+			others = append(others, w.target)
+			w.Close()
 		case first == nil:
 			first = w
 		default:
 			w.Close()
 		}
 	}
-	return first
+	return first, others
 }
 
 func (f *processFeed) Next(ctx context.Context) (Sample, error) {

@@ -54,7 +54,7 @@ func TestPortsOfProcess(t *testing.T) {
 		ports = append(ports, srv.Listener.Addr().String())
 	}
 	c := Config{Interval: short}
-	f := firstWithFigures(os.Getpid(), ports, c)
+	f, _ := firstWithFigures(os.Getpid(), ports, c)
 	if f == nil {
 		t.Fatal("no figures")
 	}
@@ -66,9 +66,13 @@ func TestPortsOfProcess(t *testing.T) {
 		"expvar": prefix("/debug/vars", expvar.Handler()), "page": prefix("/debug/isobar/", newMonitor(t)),
 	} {
 		srv := serve(t, h)
-		if f := firstWithFigures(os.Getppid(), []string{srv.Listener.Addr().String()}, c); f != nil {
+		f, others := firstWithFigures(os.Getppid(), []string{srv.Listener.Addr().String()}, c)
+		if f != nil {
 			t.Errorf("%s: the figures of this process are taken for those of its parent", name)
 			f.Close()
+		}
+		if len(others) != 1 || others[0] != srv.URL {
+			t.Errorf("%s: %q has another's, want %s", name, others, srv.URL)
 		}
 	}
 }
