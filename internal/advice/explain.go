@@ -15,6 +15,7 @@ import (
 
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/advise/life"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // An explainer finds the code that allocated, and what becomes of the memory.
@@ -340,7 +341,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		e.Lifetime += ", or by what lies in the same 16 bytes"
 	}
 	if e.Measured > 0 {
-		e.Lifetime = fmt.Sprintf("in these benchmarks, %d objects: %s", e.Measured, e.Lifetime)
+		e.Lifetime = fmt.Sprintf("in these benchmarks, %s: %s", text.Plural(e.Measured, "object"), e.Lifetime)
 	}
 	if s == nil && c.callee == "" {
 		k.unmatched()

@@ -72,16 +72,16 @@ func (l lifetime) String() string {
 	}
 	switch {
 	case l.part > 0 && l.part < 0.95 && l.vague:
-		text += " (some of its bytes)"
+		text = "partly " + text
 	case l.part > 0 && l.part < 0.95:
-		text += fmt.Sprintf(" (%.0f %% of its bytes)", 100*l.part)
+		text = fmt.Sprintf("%.0f %% of its bytes: %s", 100*l.part, text)
 	}
 	for _, other := range l.rest {
 		other.vague = l.vague
 		text += "; " + other.String()
 	}
 	if l.unmeasured >= 0.05 {
-		text += fmt.Sprintf("; not measured of %.0f %% of its bytes", 100*l.unmeasured)
+		text += fmt.Sprintf("; %.0f %% of its bytes not measured", 100*l.unmeasured)
 	}
 	return text
 }

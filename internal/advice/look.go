@@ -97,7 +97,8 @@ func (k *subject) purpose() string {
 		if first := k.c.once(); first != "" {
 			return "it is made once, by whatever calls " + shortName(first) + " first"
 		}
-		return "the call of " + cmp.Or(k.e.Callee, k.e.What) + allocator(k.c) + ", with what it is given"
+		return cmp.Or(k.e.Callee, k.e.What) + " allocates it" + allocator(k.c) +
+			": look at its arguments, or for another function"
 	}
 	to, takes := k.consumer(), map[life.Kind]string{life.Box: "it takes an interface",
 		life.Variadic: "it takes a list of its last arguments", life.Convert: "it is given a copy"}[k.s.Kind]
@@ -152,5 +153,5 @@ func allocator(c *cause) string {
 	if c.several || c.leaf == "" || c.leaf == c.callee || strings.HasPrefix(c.leaf, "runtime.") {
 		return ""
 	}
-	return ", in which " + shortName(c.leaf) + " allocates"
+	return ", in " + shortName(c.leaf)
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -296,6 +297,8 @@ func (m *measurer) measureBenchmark(ctx context.Context, binary string, b judge)
 		return nil // what was seen until then counts
 	case seen != nil:
 		return seen
+	case errors.Is(err, syscall.ECHILD): // it ended while its heap was read, and the reader has its status
+		return nil
 	case err != nil:
 		return fmt.Errorf("it fails with hooks: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,6 +65,9 @@ func TestMeasured(t *testing.T) {
 	}
 	for _, note := range r.Evidence.Notes {
 		t.Log(note)
+		if strings.Contains(note, "fails with hooks") { // also where one ends while its heap is read
+			t.Error("no benchmark fails")
+		}
 	}
 	sites := r.Evidence.Account.Sites
 	for _, want := range plantedLifetimes {
@@ -75,8 +79,8 @@ func TestMeasured(t *testing.T) {
 			t.Errorf("%s: no %s in the account", want.function, want.kind)
 		case sites[i].Measured == 0:
 			t.Errorf("%s: %s: not measured: %s", want.function, want.kind, sites[i].Lifetime)
-		case !strings.HasPrefix(sites[i].Lifetime, "in these benchmarks, ") || !strings.Contains(sites[i].Lifetime,
-			" objects: "+want.want):
+		case !regexp.MustCompile(`^in these benchmarks, \d+ objects?: (partly )?` + regexp.QuoteMeta(want.want)).MatchString(
+			sites[i].Lifetime):
 			t.Errorf("%s: %s: %q, want %q", want.function, want.kind, sites[i].Lifetime, want.want)
 		}
 	}
@@ -187,12 +191,12 @@ func TestSharesNeedASample(t *testing.T) {
 		want        string
 	}{
 		{"many calls", tally{made: 400, live: 200, calls: 200, by: map[heldBy]int{kept: 200}}, 64, 10 << 20,
-			"(50 % of its bytes)"},
-		{"few calls", tally{made: 4, live: 2, calls: 4, by: map[heldBy]int{kept: 2}}, 64, 10 << 20, "(some of its bytes)"},
+			"50 % of its bytes: "},
+		{"few calls", tally{made: 4, live: 2, calls: 4, by: map[heldBy]int{kept: 2}}, 64, 10 << 20, "partly "},
 		{"few calls alike", tally{made: 4, live: 4, calls: 2, by: map[heldBy]int{kept: 2, {rank: byOthers}: 2}}, 64, 10 << 20,
-			"(some of its bytes)"},
+			"partly "},
 		{"few objects in the profile", tally{made: 400, live: 200, calls: 200, by: map[heldBy]int{kept: 200}}, 64,
-			4 * 64, "(some of its bytes)"},
+			4 * 64, "partly "},
 		{"another size that ends alike", tally{made: 4, live: 4, calls: 4, by: map[heldBy]int{kept: 4}}, 4096, 10 << 20,
 			"kept by package variable m.all"},
 		{"another size with two ends", tally{made: 4, live: 2, calls: 4, by: map[heldBy]int{kept: 2}}, 4096, 10 << 20, ""},
