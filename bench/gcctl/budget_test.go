@@ -204,14 +204,17 @@ func writeBudget(out string) error {
 // budgetHead is all of the page but its rows.
 const budgetHead = `# Does Adaptive keep its budget?
 
-Written by ` + "`make bench-budget`" + `: the workload spike of the lab, a live heap of 50, 400 and 50 MB for a phase each,
-under a budget of 600 MB. A cell is a process under the lab's harness; a program runs the same loop without it. Busy
-loops are processes of the same priority that never sleep: beside them a phase is longer, or the heap would not grow to
-400 MB. Peaks are of resident memory. Throughput is that of isobar to automemlimit, medians, in the three phases. A run
-has filled its heap if its peak is above 400 MB: where other work takes the CPU, some do not get as far.
+Written by ` + "`make bench-budget`" + `. The lab's workload spike has a live heap of 50, 400 and 50 MB, a phase each,
+under a budget of 600 MB of resident memory.
 
-Other work ran beside the Intel Xeon's rows, so much beside those of 1 s that few filled their heap, and beside 28 of
-the AMD EPYC's 50 with busy loops.
+- *busy loops*: processes of the same priority that never sleep. Beside them phases are longer, so that the heap still
+  grows to 400 MB.
+- *in a*: a cell runs under the lab's harness, a program runs the same loop without it.
+- *throughput*: isobar's to automemlimit's, medians, in the three phases.
+- *filled*: runs with a peak above 400 MB. Where other work takes the CPU, some do not get that far.
+
+Other work ran beside all rows of the Intel Xeon, so much in the phases of 1 s that few runs filled their heap, and
+beside 28 of the AMD EPYC's 50 runs with busy loops.
 
 | machine | busy loops | phase | side | in a | runs | above the budget | median peak, MB | largest | throughput | filled |
 | --- | ---: | --- | --- | --- | ---: | ---: | ---: | ---: | --- | ---: |

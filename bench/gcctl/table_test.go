@@ -61,20 +61,24 @@ func TestTable(t *testing.T) {
 
 const pageHead = `# The GC controller beside other settings
 
-Written by ` + "`make bench-gcctl`" + `, a section a machine: the workload spike of the lab, a live heap of 50, 400 and 50 MB
-under a budget of 600 MB. Ratios are of throughput, to off-limit in the same block: median [least, largest]. Above 1 is
-more. A side whose peak of resident memory exceeds the budget has not done the task, whatever its throughput.
+Written by ` + "`make bench-gcctl`" + `, one section per machine. The lab's workload spike has a live heap of 50, 400
+and 50 MB under a budget of 600 MB. Figures of the phases are ratios of throughput to off-limit in the same
+block: median [least, largest]; above 1 is more. A side whose peak of resident memory exceeds the budget has
+failed, whatever its throughput.
 
-isobar is the controller's mode Adaptive, isobar-X its mode X; all of them have the budget. Hybrid and Idle act on what
-a program tells them, of which the spike has nothing: what they show is their watchdog. off-limit is GOGC=off with
-GOMEMLIMIT, gogc100-limit GOMEMLIMIT alone. Collection is the collector's share of all CPU time of a run, the median.
+| side | what it is |
+| --- | --- |
+| isobar, isobar-X | our controller in mode Adaptive, and in mode X, with the budget |
+| isobar-hybrid, isobar-idle | modes that act on what a program tells them; the spike tells nothing: their watchdog |
+| off-limit, gogc100-limit | GOGC=off with GOMEMLIMIT; GOMEMLIMIT alone |
+| X-rebuilt | a controller that the module proxy refuses, by its published algorithm and recommended or first settings |
 
-X-rebuilt is a controller that cannot be required here, by the algorithm that it publishes, with the settings that it
-recommends or begins with. The module proxy refuses all three. GOGCTuner is Uber's, without public source; its article
-leaves open what it does above 70 % of the limit, and there it does as cch123/gogctuner, which follows the article.
-TiDB's pkg/util/gctuner would bring the parser, the metrics, and the clients of etcd and TiKV besides. Of memlimiter,
-the part that refuses requests is left out: every side does all of the work. The AMD EPYC's
-rows are older than the rebuilt sides.
+*collection* is the collector's share of all CPU time of a run, the median. The AMD EPYC has no rebuilt sides.
+
+Of the rebuilt sides, Uber's GOGCTuner has no public source. Its article leaves open what it does above 70 % of the
+limit; there ours does as cch123/gogctuner, which follows the article. TiDB's pkg/util/gctuner would bring along the
+parser, the metrics, and the clients of etcd and TiKV. memlimiter comes without its part that refuses requests, as every
+side does all of the work.
 `
 
 // page puts the section of a machine in place of an older one in the page.

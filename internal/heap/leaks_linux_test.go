@@ -160,16 +160,17 @@ func writeLeaks(t *testing.T, first, now []trial) {
 	var b strings.Builder
 	b.WriteString(`# Whose leak it is
 
-Written by ` + "`scripts/heap-leaks.sh`" + `. Programs, leaks and what counts as found were committed before
-the first run (internal/heap/testdata/leaks). Each leak keeps 20,000 of what the program deals with, under load. A
-number is the line of ` + "`isobar heap`" + ` that names the holder, then its share of the live heap.
+Written by ` + "`scripts/heap-leaks.sh`" + `. Programs, leaks and what counts as found were committed before the first
+run (internal/heap/testdata/leaks). Each leak keeps 20,000 of what its program deals with, under load. The
+first figure is the line of ` + "`isobar heap`" + ` that names the holder, the second its share of the live heap. Only
+the first run is blind.
 `)
 	for _, stripped := range []bool{false, true} {
 		title := "With symbols"
 		if stripped {
 			title = "Built with `-s -w`"
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s in the first run, which\nalone is blind; %s now.\n\n| leak |", title,
+		fmt.Fprintf(&b, "\n## %s\n\nFirst run: %s.\nLast run: %s.\n\n| leak |", title,
 			among(first, stripped), among(now, stripped))
 		programs := firstWords(t, "programs.txt")
 		for _, p := range programs {

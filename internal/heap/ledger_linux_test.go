@@ -215,14 +215,17 @@ func writeLedgers(t *testing.T, rows string) {
 	t.Helper()
 	text := `# Where resident memory is, and what a remedy saves
 
-Written by ` + "`scripts/heap-ledger.sh`" + `. Each program plants one cause, 32 MB of most, five times without the
-remedy and five times with it, in turn; numbers are medians. Planted is what the program says, and the next column how
-much more the ledger has in that line. Named is the share of RSS in lines that name an owner; a program that maps
-memory itself owns that. Predicted is what the ledger says that the remedy frees, for live objects that of the largest
-holder; saved is how much less the program has with the remedy. The last column is the pair that is furthest off.
+Written by ` + "`scripts/heap-ledger.sh`" + `. Each program plants one cause of resident memory, most of them 32 MB. It
+runs five times without the remedy and five times with it, in turn; figures are medians.
 
-Live objects that are all used, and memory that the program maps itself, have no remedy whose saving could be told from
-outside. For files that are mapped, the remedy is what the kernel does when memory is short.
+- *planted*: what the program says; *ledger*: how much more the ledger has in that line.
+- *named*: the share of RSS in lines that name an owner. A program that maps memory itself owns it.
+- *predicted*: what the ledger says the remedy frees, for live objects that of the largest holder; *saved*: how much
+  less the program has with the remedy.
+- *off by*: predicted against saved; *at worst*: the pair that is furthest off.
+
+Two causes have no remedy whose saving could be told from outside: live objects that are all in use, and memory that the
+program maps itself. For mapped files, the remedy is what the kernel does when memory is short.
 
 | planted | line | planted | ledger | named | predicted | saved | off by | at worst |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |

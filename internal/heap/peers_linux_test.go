@@ -147,10 +147,14 @@ func writePeers(t *testing.T, all []reading) {
 	var b strings.Builder
 	b.WriteString(`# Reading a heap, beside other tools
 
-Written by ` + "`scripts/heap-peers.sh`" + `: programs with records in a map and a list, strings and interfaces, read by
-isobar heap, by goref and, from a core that gcore wrote before, by viewcore. Found and named are shares of what the
-runtime says is live; a byte is named if the tool tells the type of its object. Only isobar says what a holder retains,
-and for how long the program stood still, for a fork or, without one, for the copy; goref stops it all the time.
+Written by ` + "`scripts/heap-peers.sh`" + `. Programs with records in a map and a list, strings and interfaces are read
+by isobar heap, by goref (grf), and by viewcore from a core that gcore wrote beforehand.
+
+- *found*, *named*: shares of what the runtime says is live. A byte is named if the tool tells the type of its object.
+- *stopped*: how long the program stood still, for the fork or, without one, for the copy. Only isobar reports it; goref
+  stops the program all the time.
+
+Only isobar says what a holder retains.
 
 | objects | live | tool | time | peak memory | found | named | stopped |
 | --- | --- | --- | --- | --- | --- | --- | --- |
