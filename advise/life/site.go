@@ -174,9 +174,6 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 			if s.Size == 0 && (s.Kind == Literal || s.Kind == New || s.Kind == Variable) {
 				continue // objects of no bytes share one address
 			}
-			if a, ok := instr.(*ssa.Alloc); ok && s.Kind == Variable && s.Size <= mostCopied && copied(a, a.Comment, a.Pos()) {
-				continue
-			}
 		}
 		if s.Node != nil {
 			s.From, s.To = p.span(s.Node)
@@ -185,12 +182,16 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 	}
 }
 
-// mostCopied is the size of the largest variable that closures have a copy of.
-const mostCopied = 128
+// copied reports whether closures have a copy of a variable, which is small and set at most once.
+func (p *Package) copied(variable *ssa.Alloc) bool {
+	const most = 128
+	t := object(variable.Type())
+	return p.Sizes != nil && !Parametrized(t) && p.Sizes.Sizeof(t) <= most &&
+		setOnce(variable, variable.Comment, variable.Pos())
+}
 
-// copied reports whether closures have a copy of a variable: it is set at most once, at its declaration, and otherwise
-// only read.
-func copied(variable ssa.Value, name string, declared token.Pos) bool {
+// setOnce reports whether a variable is set at most once, where it is declared, and otherwise only read.
+func setOnce(variable ssa.Value, name string, declared token.Pos) bool {
 	sets := 0
 	for _, instr := range *variable.Referrers() {
 		switch i := instr.(type) {
@@ -202,7 +203,7 @@ func copied(variable ssa.Value, name string, declared token.Pos) bool {
 			}
 		case *ssa.MakeClosure:
 			for n, bound := range i.Bindings {
-				if bound == variable && !copied(i.Fn.(*ssa.Function).FreeVars[n], "", token.NoPos) {
+				if bound == variable && !setOnce(i.Fn.(*ssa.Function).FreeVars[n], "", token.NoPos) {
 					return false
 				}
 			}
@@ -285,7 +286,7 @@ func appended(v ssa.Value) bool {
 func (p *Package) siteOf(instr ssa.Instruction) *Site {
 	switch i := instr.(type) {
 	case *ssa.Alloc:
-		return allocSite(i)
+		return p.allocSite(i)
 	case *ssa.MakeSlice:
 		return &Site{Kind: Make, Value: i}
 	case *ssa.MakeMap:
@@ -327,7 +328,7 @@ func (p *Package) siteOf(instr ssa.Instruction) *Site {
 	return nil
 }
 
-func allocSite(i *ssa.Alloc) *Site {
+func (p *Package) allocSite(i *ssa.Alloc) *Site {
 	if !i.Heap {
 		return nil
 	}
@@ -341,6 +342,9 @@ func allocSite(i *ssa.Alloc) *Site {
 		s.Kind = Make
 	case "varargs":
 		s.Kind = Variadic
+	}
+	if s.Kind == Variable && p.copied(i) {
+		return nil
 	}
 	return s
 }

@@ -140,9 +140,6 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 		switch {
 		case len(all) > 0:
 			x.flow(e, all, proven)
-			if proven && len(all) == 1 && strings.HasSuffix(all[0].text, unsized) && e.Measured == 0 {
-				e.Lifetime, e.Open = lifetime{in: e.Function}.String(), false
-			}
 		case len(copies) > 1:
 			x.flow(e, copies, false)
 			e.Flow = "it is inlined, and goes to the heap where its copies do: " + e.Flow
@@ -339,6 +336,9 @@ func (x *explainer) flow(e *Explained, ways []way, proven bool) {
 		e.Flow += "; there may be other ways"
 	case len(ways) > 1:
 		e.Flow += "; each by itself"
+	}
+	if proven && len(ways) == 1 && strings.HasSuffix(ways[0].text, unsized) && e.Measured == 0 { // nobody keeps it
+		e.Lifetime, e.Open = lifetime{in: e.Function}.String(), false
 	}
 	if proven && (e.Verdict == Look || e.Fix && x.Try) { // a fix may save nothing
 		e.Decides = strings.Join(slices.Compact(places), ", ")
