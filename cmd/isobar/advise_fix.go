@@ -19,6 +19,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -233,7 +234,7 @@ func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown
 	}
 	var b bytes.Buffer
 	meta := advice.PageMeta{Name: filepath.Base(dir),
-		Repeat:  text.WithoutPasswords("isobar " + strings.Join(os.Args[1:], " ")),
+		Repeat:  "isobar " + strings.Join(session.Args(), " "),
 		Version: host.Version(), Dir: dir}
 	if err := advice.Page(&b, meta, c.Checks, r, shown); err != nil {
 		return err

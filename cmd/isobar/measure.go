@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/plan"
@@ -28,7 +27,7 @@ func (a *app) measure(
 		return usage(err)
 	}
 	m, err := a.Measure(ctx, session.Measurement{
-		Name: cmp.Or(opts.name, name), Args: os.Args[1:], Seed: spec.Seed, Cells: cells, Budget: opts.budget,
+		Name: cmp.Or(opts.name, name), Args: session.Args(), Seed: spec.Seed, Cells: cells, Budget: opts.budget,
 		Fleet: sweep.fleet(a), Page: opts.output.out,
 	})
 	if err != nil {

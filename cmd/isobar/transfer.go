@@ -20,6 +20,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/lab/tick"
 	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 func (a *app) exportCommand() *cobra.Command {
@@ -80,8 +81,8 @@ func (a *app) importCommand() *cobra.Command {
 			if name == "" {
 				name = filepath.Base(file)
 			}
-			id, err := s.Import(in, file, store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(),
-				Imported: true})
+			id, err := s.Import(in, file, store.Run{Name: name, Created: time.Now(), Args: session.Args(),
+				Version: host.Version(), Imported: true})
 			if err != nil {
 				return err
 			}

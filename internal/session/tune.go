@@ -73,7 +73,7 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 		if c.Seed == 0 {
 			c.Seed = plan.NewSeed()
 		}
-		l.ID, err = s.CreateRun(store.Run{Name: o.Name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(),
+		l.ID, err = s.CreateRun(store.Run{Name: o.Name, Created: time.Now(), Args: Args(), Version: host.Version(),
 			Machine: machine, Seed: c.Seed}, nil)
 	}
 	if err == nil && l.Fleet != nil {
