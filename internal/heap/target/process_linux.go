@@ -121,6 +121,12 @@ func startTime(pid int) (string, error) {
 func (p *Process) Same() error {
 	started, err := startTime(p.PID)
 	name, gone := os.Readlink(p.path("exe")) // a process not yet reaped has none
+	const most = 100
+	for i, alone := 0, false; errors.Is(gone, fs.ErrNotExist) && !alone && i < most; i++ {
+		alone = p.alone() // otherwise another thread may be about to take the first one's place, as it executes a program
+		time.Sleep(time.Millisecond)
+		name, gone = os.Readlink(p.path("exe"))
+	}
 	if err != nil || started != p.started || errors.Is(gone, fs.ErrNotExist) {
 		return fmt.Errorf("target: process %d ended meanwhile", p.PID)
 	}
@@ -131,6 +137,12 @@ func (p *Process) Same() error {
 		return fmt.Errorf("target: process %d began its program again", p.PID)
 	}
 	return nil
+}
+
+// alone reports whether the process has at most one thread.
+func (p *Process) alone() bool {
+	tasks, err := os.ReadDir(p.path("task"))
+	return err != nil || len(tasks) < 2
 }
 
 func (p *Process) readMaps() error {
