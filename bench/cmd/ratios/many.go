@@ -131,19 +131,17 @@ func writeMany(w io.Writer, all []reading, from record) {
 const manyHead = `# Many CPUs: measured and predicted
 
 By ` + "`make bench-many`" + ` on %s, %d CPUs: %d blocks, %s at commit %s.
-Left out is a block in which a line took ten times as long to move as in the quickest: the two CPUs that pass it on did
-not run at once.
-The model runs each structure's accesses to shared memory on simulated CPUs with MESI caches, and adds up what this
-machine charges for them, measured in the same block. What it does not share is calibrated on one CPU.
-bench/coherence is the model, docs/adr/0022 has its reasons; TestLocked holds it to the instructions that the compiled
-structures execute. Costs and calibration are this machine's; the rules of the caches were chosen on two CPUs of an AMD
-EPYC and are the same everywhere.
+A block is left out if a line took ten times as long to move as in the quickest block: the two CPUs that pass it on did
+not run at the same time.
+The model (bench/coherence; docs/adr/0022 says why) runs each structure's accesses to shared memory on simulated CPUs
+with MESI caches. It adds up what this machine charges for them, measured in the same block; work that shares nothing
+is calibrated on one CPU. TestLocked holds the model to the instructions that the compiled structures execute. Costs and
+calibration are this machine's; the rules of the caches were chosen on two CPUs of an AMD EPYC.
 
-**What it leaves out:** distances (every two CPUs are as far apart as the two that were measured), goroutines that sleep
-(a lock is waited for by spinning, so mutexes and channels look better than they are), CPUs that others use, the
-collector, cache sizes. So read the rows of locks as the least that they cost, and single figures as good to the
-factors of the second table. A consumer that is faster than its producer disturbs it more than the model says, on
-every side.
+**What the model leaves out:** distances (any two CPUs are as far apart as the two that were measured), goroutines that
+sleep (locks spin, so mutexes and channels look better than they are), CPUs that others use, the collector, cache sizes.
+Read the rows of locks as lower bounds, and trust single figures only to within the factors of the second table. A
+consumer that is faster than its producer disturbs it more than the model says, on every side.
 
 `
 
@@ -178,9 +176,9 @@ func writeChecked(w io.Writer, all []reading, cpus int) {
 	fmt.Fprint(w, `
 ## Predicted beside measured
 
-ns of elapsed time for an operation; the ratio is the median over blocks, and its range. With one CPU the model is
-calibrated. What the model counts for an operation: locked instructions, lines that a CPU waits for until they have
-moved, and lines that move ahead of their use.
+Elapsed ns per operation; the ratio is the median over blocks, with its range. On one CPU the model is calibrated. Per
+operation the model counts locked instructions, lines that a CPU waits for while they move, and lines that move ahead of
+their use.
 
 | benchmark | implementation | CPUs | predicted | measured | predicted/measured | locked | moves | ahead |
 | --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |
@@ -213,8 +211,8 @@ func writeAhead(w io.Writer, all []reading, cpus int) {
 	fmt.Fprintf(w, `
 ## Predicted for more CPUs
 
-ns of elapsed time for an operation, with the median costs of the %d CPUs above, and if a line takes three times as long
-to move; in parentheses ours to this peer.
+Elapsed ns per operation with the median costs of the %d CPUs above, and if a line takes three times as long to move; in
+parentheses the ratio of ours to this peer.
 
 | benchmark | implementation | 1 CPU | 16 | 64 | 16, moves x 3 | 64, moves x 3 |
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
@@ -265,9 +263,9 @@ func writeCrowded(w io.Writer, all []reading, cpus int) {
 	fmt.Fprintf(w, `
 ## More Ps than CPUs
 
-ns of elapsed time for an operation, measured, with GOMAXPROCS %d beside %d. All sides wait by runtime.Gosched for room
-and for values, which takes whole time slices where the kernel shares the CPUs out; TestMorePsThanCPUs of each package
-holds it to a channel.
+Elapsed ns per operation, measured, with GOMAXPROCS %d beside %d. All sides wait for room and for values by
+runtime.Gosched, which takes whole time slices where the kernel shares out the CPUs. TestMorePsThanCPUs of each package
+compares it with a channel.
 
 | benchmark | implementation | %[2]d | %[1]d | ratio |
 | --- | --- | ---: | ---: | --- |

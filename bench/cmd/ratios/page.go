@@ -118,7 +118,7 @@ func page(m Machine, sections string) string {
 	return summarize(fmt.Sprintf(`%s
 
 Measured by %s on %s, %d CPUs. A ratio is ours/peer: the median of ratios paired by block, with its 95 %% bootstrap
-interval; each section says of what. Below 1, ours costs less. The suffix -N of a name is GOMAXPROCS.
+interval; each section names the figure. Below 1, ours costs less. The suffix -N of a name is GOMAXPROCS.
 `, title, "`make bench`", m.CPU, m.CPUs) + sections)
 }
 
