@@ -26,7 +26,8 @@ import (
 // an error that wraps ErrEnded, and calls that still wait in them return. The
 // request's context is that of Context.Context; its http.ServerContextKey is an
 // http.Server that only has h. http.ResponseController can flush, hijack and set
-// deadlines. OPTIONS * gets 200 without a call of h.
+// deadlines. OPTIONS * gets 200 without a call of h. A response that is still held
+// back waits up to 5 s for the body that h left, unless over 256 KB are left.
 //
 // Unlike net/http, the server answers HTTP/1.0 as HTTP/1.1, sends 500 after a
 // panic if nothing was sent, ends the connection after a 2xx to CONNECT, which
@@ -294,6 +295,10 @@ func (w *adaptedWriter) finish() {
 	w.c().change(func(x *exchange) {
 		guessType(x, "")
 		x.untyped = false // what a middleware writes is not the handler's content
+		// Clients of net/http's server may rely on it: a Go client has closed the
+		// body of a request when the response arrives. A body that another goroutine
+		// waits for, as with http.TimeoutHandler, has not been ignored.
+		x.hears = !x.reading
 	})
 	w.trailers()
 }

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -325,4 +327,35 @@ func TestContextEndsWithABrokenBody(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A client of net/http has closed the body that it sends when the response arrives, even if the handler ignored it.
+func TestAdaptIgnoredBody(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		url := "http://" + adapt(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "done") })
+		for range 100 {
+			body := &sentBody{Reader: strings.NewReader("content")}
+			resp, err := http.Post(url, "text/plain", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			early := !body.closed.Load()
+			got, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if early || string(got) != "done" || err != nil || resp.Close {
+				t.Fatalf("answered early: %v, %q, %v, closes: %v", early, got, err, resp.Close)
+			}
+		}
+	})
+}
+
+// A sentBody knows whether the client is done with it.
+type sentBody struct {
+	io.Reader
+	closed atomic.Bool
+}
+
+func (b *sentBody) Close() error {
+	b.closed.Store(true)
+	return nil
 }

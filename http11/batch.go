@@ -155,14 +155,14 @@ func (c *conn) answer() bool {
 		c.log(EndCut)
 		return false
 	}
-	if cx.state < stateStreamed && !cx.skips() {
+	if cx.state < stateStreamed && (!cx.skips() || cx.hears && !cx.skipBody(false)) {
 		cx.close = true
 	}
 	whole := cx.finish()
 	if c.srv.Access != nil {
 		c.logSent(ok, whole)
 	}
-	if !whole || c.broken || !cx.skipBody() || cx.close {
+	if !whole || c.broken || !cx.skipBody(true) || cx.close {
 		return c.last(cx.bodyState != bodyDone || !ok || cx.next < len(cx.buf))
 	}
 	if cx.r.refs.Load() > 1 { // the handler retained it

@@ -288,26 +288,31 @@ func (c *exchange) goOn() error {
 }
 
 // skipBody reads the part of the body that the handler left, to find the next
-// request, and reports whether it did.
-func (c *exchange) skipBody() bool {
+// request, and reports whether it did. Before the response is sent, it does not
+// wait long.
+func (c *exchange) skipBody(answered bool) bool {
 	if c.bodyState == bodyDone {
 		return true
 	}
 	if c.bodyState == bodyWrecked || c.unanswered() || c.bodyLeft > skipBytes {
 		return false
 	}
-	if c.readBy.set && c.readBy.at == 0 { // the handler may wait forever, the server may not
+	switch {
+	case !answered:
+		c.readBy = deadline{true, c.srv.clock.now(0) + lingering}
+		c.conn.newReadBy()
+	case c.readBy.set && c.readBy.at == 0: // the handler may wait forever, the server may not
 		c.readBy = deadline{}
 		c.conn.newReadBy()
 	}
 	left := int64(len(c.buf) - c.next)
-	if left < c.bodyLeft || c.r.head.chunked {
+	if answered && (left < c.bodyLeft || c.r.head.chunked) {
 		if !c.conn.flush() {
 			return false
 		}
 	}
 	most := skipBytes
-	if c.r.head.chunked && !c.close {
+	if answered && c.r.head.chunked && !c.close {
 		most = lingerBytes
 	}
 	scratch := c.take(readRoom)

@@ -45,6 +45,7 @@ type current struct {
 	bodyAsked bool // someone has begun to read
 	aborted   bool
 	close     bool  // the connection closes after this response
+	hears     bool  // read the body before the response is sent, see Adapt
 	bodyLeft  int64 // bytes, with Content-Length
 	maxBody   int64
 	taken     int64 // body bytes read from source or the connection
