@@ -349,6 +349,26 @@ func TestAdaptIgnoredBody(t *testing.T) {
 	})
 }
 
+// The deadline that a handler has set for its body ends the wait for what it ignored.
+func TestAdaptIgnoredBodyDeadline(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		addr := adapt(t, func(w http.ResponseWriter, r *http.Request) {
+			http.NewResponseController(w).SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+			io.WriteString(w, "done")
+		})
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		nc.SetDeadline(time.Now().Add(lingering / 2))
+		io.WriteString(nc, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n") // a failure shows below
+		if got, err := io.ReadAll(nc); !strings.HasSuffix(string(got), "done") || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
 // A sentBody knows whether the client is done with it.
 type sentBody struct {
 	io.Reader

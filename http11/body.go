@@ -297,11 +297,11 @@ func (c *exchange) skipBody(answered bool) bool {
 	if c.bodyState == bodyWrecked || c.unanswered() || c.bodyLeft > skipBytes {
 		return false
 	}
-	switch {
-	case !answered:
-		c.readBy = deadline{true, c.srv.clock.now(0) + lingering}
+	switch by := c.srv.clock.now(0) + lingering; {
+	case !answered && (c.readBy.at == 0 || by < c.readBy.at): // a handler's earlier deadline stands
+		c.readBy = deadline{true, by}
 		c.conn.newReadBy()
-	case c.readBy.set && c.readBy.at == 0: // the handler may wait forever, the server may not
+	case answered && c.readBy.set && c.readBy.at == 0: // the handler may wait forever, the server may not
 		c.readBy = deadline{}
 		c.conn.newReadBy()
 	}
