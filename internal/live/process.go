@@ -94,7 +94,7 @@ func firstWithFigures(pid int, ports []string, c Config) (first Feed, others []s
 	var asked sync.WaitGroup
 	for i, address := range ports {
 		base := "http://" + address
-		w := &webFeed{client: &client{newClient(nil), nil}, target: base, probes: usual(base), config: c, epoch: 1}
+		w := &webFeed{client: &client{newClient(nil, c), nil}, target: base, probes: usual(base), config: c, epoch: 1}
 		asked.Go(func() {
 			if w.connect(ctx) == nil {
 				feeds[i] = w

@@ -89,7 +89,7 @@ func Open(target string, c Config) (Feed, error) {
 		return openFile(target, c)
 	}
 	if probes, user, ok := parseURL(target); ok {
-		return &webFeed{client: &client{newClient(http.ProxyFromEnvironment), user}, target: text.WithoutPasswords(target),
+		return &webFeed{client: &client{newClient(http.ProxyFromEnvironment, c), user}, target: text.WithoutPasswords(target),
 			probes: probes, config: c}, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
@@ -148,12 +148,15 @@ type client struct {
 	user *url.Userinfo
 }
 
-func newClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
+// headersWithin is how long a server may take to answer, unless the first sample may take longer.
+var headersWithin = 5 * time.Second
+
+func newClient(proxy func(*http.Request) (*url.URL, error), c Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext:           (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
 			TLSHandshakeTimeout:   3 * time.Second,
-			ResponseHeaderTimeout: 5 * time.Second,
+			ResponseHeaderTimeout: max(headersWithin, c.Wait),
 			MaxIdleConnsPerHost:   2,
 			Proxy:                 proxy,
 		},

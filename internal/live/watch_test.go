@@ -299,3 +299,25 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A server may take as long as the first sample may: the heap profile of a large heap takes its time.
+func TestSlowServer(t *testing.T) {
+	defer func(d time.Duration) { headersWithin = d }(headersWithin)
+	headersWithin = 10 * time.Millisecond
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(20 * headersWithin)
+		expvar.Handler().ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	for wait, want := range map[time.Duration]bool{0: false, time.Minute: true} {
+		feed, err := Open(srv.URL+"/debug/vars", Config{Wait: wait, Interval: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = feed.Next(t.Context())
+		if got := err == nil; got != want {
+			t.Errorf("wait %v: %v", wait, err)
+		}
+		feed.Close()
+	}
+}
