@@ -165,16 +165,17 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 
 // late says what the end of the budget left out.
 func (r *profiling) late() (notes []string) {
-	of := func(c cut) string { return c.benchmarks + " of " + c.pkg }
-	switch n := len(r.cuts); {
+	var names []string
+	for _, c := range r.cuts {
+		if name := c.benchmarks + " of " + c.pkg; !slices.Contains(names, name) { // it runs twice
+			names = append(names, name)
+		}
+	}
+	switch n := len(names); {
 	case n == 1:
 		notes = append(notes, fmt.Sprintf("the benchmarks of %s were cut after %v, while %s ran: what was seen until then "+
 			"counts; give more with --budget", r.cuts[0].pkg, r.cuts[0].after, r.cuts[0].benchmarks))
 	case n > 1:
-		var names []string
-		for _, c := range r.cuts {
-			names = append(names, of(c))
-		}
 		notes = append(notes, fmt.Sprintf("%d benchmarks were cut when their share of the time was over, and count as far "+
 			"as they ran: %s; give more with --budget", n, few(names)))
 	}
