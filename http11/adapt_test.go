@@ -129,6 +129,49 @@ func TestAdaptKeptBuffer(t *testing.T) {
 	}
 }
 
+// keepingWriter keeps what it is given to write.
+type keepingWriter struct {
+	io.Writer
+	kept [][]byte
+}
+
+func (k *keepingWriter) Write(p []byte) (int, error) {
+	k.kept = append(k.kept, p)
+	return k.Writer.Write(p)
+}
+
+func (k *keepingWriter) Close() error { return nil }
+
+// What a middleware's writer keeps of a file is nobody else's.
+func TestAdaptKeptByAFilter(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, make([]byte, 200_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := &keepingWriter{}
+	inner := Adapt(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, name) }))
+	addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
+		c.OnStream(func(to io.Writer) io.WriteCloser { k.Writer = to; return k })
+		inner.ServeHTTP11(c)
+	})})
+	resp, err := http.Get("http://" + addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if n, err := io.Copy(io.Discard, resp.Body); n != 200_000 || err != nil || len(k.kept) == 0 {
+		t.Fatalf("%d bytes, error %v, %d writes", n, err, len(k.kept))
+	}
+	for range 100 {
+		buf := copyBuffers.Get().(*[32 << 10]byte)
+		for _, p := range k.kept {
+			if &buf[0] == &p[0] {
+				t.Fatal("the buffer is shared")
+			}
+		}
+	}
+}
+
 // http.Flusher returns no error: once the client is gone, Write does.
 func TestAdaptWriteAfterFailedFlush(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
