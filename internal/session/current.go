@@ -3,6 +3,7 @@ package session
 import (
 	"bufio"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,11 @@ func runningGC(ctx context.Context, like string) (cell.GC, error) {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err != nil {
 			return cell.GC{}, fmt.Errorf("session: read the environment of process %d: %w", pid, err)
+		}
+		// The program may have been replaced on disk, or be another user's.
+		_, err = buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", pid))
+		if err != nil && !errors.Is(err, os.ErrPermission) {
+			return cell.GC{}, fmt.Errorf("session: the program of process %d is not Go (it has no build information)", pid)
 		}
 		return cell.EnvironmentGC(strings.Split(string(data), "\x00"))
 	}

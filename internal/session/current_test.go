@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,10 @@ import (
 )
 
 func TestRunningGC(t *testing.T) {
+	if os.Getenv("SESSION_TEST_WAIT") != "" { // the process whose setting is read
+		io.Copy(io.Discard, os.Stdin)
+		return
+	}
 	body := "# HELP x\ngo_gc_gogc_percent 250\ngo_gc_gomemlimit_bytes 9.223372036854776e+18\n"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
 	defer server.Close()
@@ -45,19 +50,28 @@ func TestRunningGC(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return
 	}
-	cmd := exec.Command("sleep", "60")
-	cmd.Env = append(os.Environ(), "GOGC=300", "GOMEMLIMIT=64MiB")
-	if err := cmd.Start(); err != nil {
-		t.Skip(err)
-	}
-	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	// The kernel publishes the environment a moment after it has loaded the program.
-	environ := fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid)
-	for data, err := os.ReadFile(environ); err == nil && len(data) == 0; data, err = os.ReadFile(environ) {
-		runtime.Gosched()
-	}
-	if got, err := RunningGC(t.Context(), fmt.Sprint(cmd.Process.Pid)); err != nil || got != (cell.GC{Percent: 300, LimitBytes: 64 << 20}) {
-		t.Errorf("process: %+v, %v", got, err)
+	for name, args := range map[string][]string{os.Args[0]: {"-test.run=^TestRunningGC$"}, "sleep": {"60"}} {
+		cmd := exec.Command(name, args...)
+		cmd.Env = append(os.Environ(), "SESSION_TEST_WAIT=1", "GOGC=300", "GOMEMLIMIT=64MiB")
+		if _, err := cmd.StdinPipe(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Skip(err)
+		}
+		defer func() { cmd.Process.Kill(); cmd.Wait() }()
+		// The kernel publishes the environment a moment after it has loaded the program.
+		environ := fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid)
+		for data, err := os.ReadFile(environ); err == nil && len(data) == 0; data, err = os.ReadFile(environ) {
+			runtime.Gosched()
+		}
+		got, err := RunningGC(t.Context(), fmt.Sprint(cmd.Process.Pid))
+		switch {
+		case name == "sleep" && (err == nil || !strings.Contains(err.Error(), "not Go")):
+			t.Errorf("a program that is not Go: %+v, %v", got, err)
+		case name != "sleep" && (err != nil || got != cell.GC{Percent: 300, LimitBytes: 64 << 20}):
+			t.Errorf("process: %+v, %v", got, err)
+		}
 	}
 }
 
