@@ -256,12 +256,11 @@ func adaptedWrite[T string | []byte](w *adaptedWriter, p T) (n int, err error) {
 var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // ReadFrom implements io.ReaderFrom: io.Copy of a file or a connection then
-// allocates no buffer. Other Readers, and the writers of OnStream, might keep a
-// shared buffer, and see what belongs to another client.
+// allocates no buffer. Other Readers might keep a shared buffer, and see what
+// belongs to another client.
 func (w *adaptedWriter) ReadFrom(src io.Reader) (int64, error) {
-	to, filtered := struct{ io.Writer }{w}, false // without this method
-	w.c().change(func(x *exchange) { filtered = x.filter != nil || len(x.onStream) > 0 })
-	if filtered || !ofKernel(src) {
+	to := struct{ io.Writer }{w} // without this method
+	if !ofKernel(src) {
 		return io.Copy(to, src)
 	}
 	buf := copyBuffers.Get().(*[32 << 10]byte)

@@ -50,7 +50,7 @@ func writeContent[T string | []byte](c *exchange, p T) (int, error) {
 	case c.head:
 		return len(p), nil
 	case c.filter != nil:
-		return c.filter.write([]byte(p))
+		return filterContent(c.filter, p)
 	}
 	return streamContent(c, p)
 }

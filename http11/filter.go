@@ -7,7 +7,17 @@ import (
 
 // A filter holds the writers that handlers put between their content and the
 // client; see Context.OnStream. The turn guards it.
-type filter []stage // innermost first; content enters there
+type filter struct {
+	stages []stage // innermost first; content enters there
+
+	// buf is the collector's memory and this response's alone. Content is copied
+	// into it, as a writer may keep what it receives, and the memory of requests
+	// and of handlers is soon another client's.
+	buf []byte
+}
+
+// filterBytes are how much a filter is given at a time, as io.Copy does.
+const filterBytes = 32 << 10
 
 // A stage is what one function passed to OnStream returned.
 type stage struct {
@@ -32,8 +42,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	return s.to.Write(p)
 }
 
-func (f filter) open(open bool) {
-	for _, s := range f {
+func (f *filter) open(open bool) {
+	for _, s := range f.stages {
 		s.sink.mu.Lock()
 		s.sink.open = open
 		s.sink.mu.Unlock()
@@ -65,7 +75,7 @@ func (c *exchange) streamFiltered() error {
 	if served && !c.served {
 		return ErrEnded
 	}
-	if len(f) > 0 {
+	if f != nil {
 		c.declared = -1 // the handler cannot know the filtered length
 		c.filter = f
 	}
@@ -77,7 +87,7 @@ func (c *exchange) streamFiltered() error {
 	switch {
 	case len(collected) == 0 || c.head:
 	case c.filter != nil:
-		_, err = c.filter.write(collected)
+		_, err = filterContent(c.filter, collected)
 	default:
 		_, err = toClient{c}.Write(collected)
 	}
@@ -86,7 +96,7 @@ func (c *exchange) streamFiltered() error {
 
 // callOut calls functions of handlers without the turn, so that they may use
 // the Context. It starts with the last, which belongs to the innermost handler.
-func (c *exchange) callOut(served bool, functions []func(io.Writer) io.WriteCloser) filter {
+func (c *exchange) callOut(served bool, functions []func(io.Writer) io.WriteCloser) *filter {
 	if served {
 		c.calling = true
 		c.r.pass()
@@ -95,29 +105,42 @@ func (c *exchange) callOut(served bool, functions []func(io.Writer) io.WriteClos
 			c.settled(&c.calling)
 		}()
 	}
-	var f filter
+	var stages []stage
 	for i := len(functions) - 1; i >= 0; i-- {
 		s := &sink{to: toClient{c}}
 		if to := functions[i](s); to != nil {
-			if n := len(f); n > 0 {
-				f[n-1].sink.to = to
+			if n := len(stages); n > 0 {
+				stages[n-1].sink.to = to
 			}
-			f = append(f, stage{to, s})
+			stages = append(stages, stage{to, s})
 		}
 	}
-	return f
+	if stages == nil {
+		return nil
+	}
+	return &filter{stages: stages}
 }
 
-func (f filter) write(p []byte) (int, error) {
+// filterContent writes p to the first stage of f.
+func filterContent[T string | []byte](f *filter, p T) (n int, err error) {
 	f.open(true)
 	defer f.open(false)
-	return f[0].to.Write(p)
+	for err == nil && n < len(p) {
+		f.buf = append(f.buf[:0], p[n:min(len(p), n+filterBytes)]...)
+		var wrote int
+		wrote, err = f.stages[0].to.Write(f.buf)
+		n += wrote
+		if err == nil && wrote < len(f.buf) {
+			err = io.ErrShortWrite
+		}
+	}
+	return n, err
 }
 
-func (f filter) flush() error {
+func (f *filter) flush() error {
 	f.open(true)
 	defer f.open(false)
-	for _, s := range f {
+	for _, s := range f.stages {
 		if to, ok := s.to.(interface{ Flush() error }); ok {
 			if err := to.Flush(); err != nil {
 				return err
@@ -128,11 +151,11 @@ func (f filter) flush() error {
 }
 
 // close closes every stage, and reports whether all content was sent.
-func (f filter) close() bool {
+func (f *filter) close() bool {
 	f.open(true)
 	defer f.open(false)
 	whole := true
-	for _, s := range f {
+	for _, s := range f.stages {
 		whole = s.to.Close() == nil && whole
 	}
 	return whole

@@ -28,7 +28,7 @@ const collectBytes = 64 << 10
 type response struct {
 	out []byte // memory of the region
 	progress
-	filter   filter                           // nil unless content goes through one
+	filter   *filter                          // nil unless content goes through one
 	onStream []func(io.Writer) io.WriteCloser // see Context.OnStream
 	trailer  []byte
 }

@@ -41,12 +41,7 @@ type kept struct {
 	released bool // guarded by mu
 }
 
-func (k *kept) part() string {
-	if k.c == nil {
-		return "adapted"
-	}
-	return "native"
-}
+func (k *kept) part() string { return k.s.part() }
 
 func (k *kept) release() {
 	k.mu.Lock()
@@ -128,6 +123,34 @@ func (w *world) publish(s *sent) *kept {
 	return k
 }
 
+// A keeper is a middleware's writer that keeps what it is given to write.
+type keeper struct {
+	io.Writer
+	w    *world
+	s    *sent
+	kept [][]byte
+}
+
+func (k *keeper) Write(p []byte) (int, error) {
+	k.kept = append(k.kept, p)
+	return k.Writer.Write(p)
+}
+
+func (k *keeper) Close() error {
+	k.w.keepers[k.s.token[tokenBytes-2]%16].Store(k)
+	return nil
+}
+
+// look finds bytes of other requests in what the writer has kept.
+func (k *keeper) look() {
+	found := func(kind, text string) {
+		k.w.found(kind, k.s.part(), fmt.Sprintf("kept by the writer of %s%s: %s", k.s.route, k.s.token, text))
+	}
+	for _, p := range k.kept {
+		(&watch{own: map[string]*sent{k.s.token: k.s}, found: found}).look(p)
+	}
+}
+
 // lateUsers use kept things until stop is closed.
 func (w *world) lateUsers(n int, stop chan struct{}) {
 	for i := range n {
@@ -138,6 +161,9 @@ func (w *world) lateUsers(n int, stop chan struct{}) {
 				case <-stop:
 					return
 				default:
+				}
+				if k := w.keepers[rng.IntN(len(w.keepers))].Load(); k != nil && w.spec.hoards(k.s.part()) {
+					k.look()
 				}
 				if k := w.hoard.pick(rng); k != nil {
 					for range 1 + rng.IntN(4) {

@@ -31,6 +31,9 @@ func (w *world) handler() http11.Handler {
 			c.Error(400, "nobody has sent this")
 			return
 		}
+		if !strings.HasSuffix(route, "/hijack/") && rng.IntN(3) == 0 {
+			c.OnStream(func(to io.Writer) io.WriteCloser { return &keeper{Writer: to, w: w, s: s} })
+		}
 		if strings.HasPrefix(route, "/a/") {
 			adapted.ServeHTTP11(c)
 			return

@@ -62,6 +62,14 @@ type sent struct {
 	over atomic.Bool
 }
 
+// part says whose routes it is for.
+func (s *sent) part() string {
+	if strings.HasPrefix(s.route, "/a/") {
+		return "adapted"
+	}
+	return "native"
+}
+
 // owns reports whether data may be a part of the request.
 func (s *sent) owns(data []byte) bool {
 	return repeats(data, s.token) || strings.Contains(s.head, string(data))

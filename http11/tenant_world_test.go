@@ -73,6 +73,7 @@ type world struct {
 	file     string // what SendFile sends
 	register register
 	hoard    hoard
+	keepers  [16]atomic.Pointer[keeper] // of responses that are over
 	backend  *httptest.Server
 	tls      *tls.Config
 	trusting *tls.Config // of clients
