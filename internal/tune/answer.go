@@ -307,8 +307,8 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 	fmt.Fprintln(t, head)
 	fmt.Fprintln(t, row)
 	for _, c := range ran {
-		row := fmt.Sprintf("  %s\t%s\t%s %sx\t%s\t", c.Name, settingText(c.Setting), bytesText(c.PeakBytes.Mid),
-			stat.Distinct(c.Memory.Mid, 2), ratioText(c.CPU))
+		row := fmt.Sprintf("  %s\t%s\t%s %s\t%s\t", c.Name, settingText(c.Setting), bytesText(c.PeakBytes.Mid),
+			ratioText(c.Memory), ratioText(c.CPU))
 		if other && rises && c.Cost.Lo > 0 {
 			row += ratioText(c.Cost.inverse()) + "\t"
 		} else if other {

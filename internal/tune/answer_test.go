@@ -272,7 +272,7 @@ func TestMoreOfAFigure(t *testing.T) {
 		a := Answer{Objective: objective, Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Outcome: Inconclusive,
 			Reason: Open}
 		cost := Interval{0.8, 0.6, 1}
-		a.Choices = []Choice{{Name: Fastest, Setting: a.Base, Cost: cost,
+		a.Choices = []Choice{{Name: Fastest, Setting: a.Base, Cost: cost, Memory: Interval{1.05, 0.77, 2.8},
 			Gains: []Gain{{Metric: objective.costName(false), Ratio: cost, Default: 0.01, Pairs: 4}}}}
 		if got := a.Sentence(); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", objective, got, want)
@@ -280,7 +280,7 @@ func TestMoreOfAFigure(t *testing.T) {
 		var table strings.Builder
 		a.writeChoices(&table)
 		if rises := objective == "max:trees"; strings.Contains(table.String(), "1.25x") != rises ||
-			strings.Contains(table.String(), "0.01") == rises {
+			strings.Contains(table.String(), "0.01") == rises || !strings.Contains(table.String(), "1.05x [0.77, 2.80]") {
 			t.Errorf("%s: %s", objective, table.String())
 		}
 	}
