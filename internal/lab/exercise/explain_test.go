@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"reflect"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
 
-var form = regexp.MustCompile(`^\w+ [1-5]\ntrade-off: .+(\n  .+)*\nwhen not: .+(\n  .+)*$`)
+var form = regexp.MustCompile(`^\w+ [1-5]\ntrade-off: .+(\n  .+)*\nwhen not: .+(\n  .+)*\nbefore: .+(\n  .+)*\nafter: .+$`)
 
 // TestExplanations: each exercise has its texts, and code before and after that parses.
 func TestExplanations(t *testing.T) {
@@ -35,8 +37,41 @@ func TestExplanations(t *testing.T) {
 			}
 		}
 	}
+	listsWhole(t)
 	if Explain(0) != nil || Explain(len(All)+1) != nil {
 		t.Error("an exercise that does not exist is explained")
+	}
+}
+
+// notShown are checksums and sinks, which are irrelevant to an exercise.
+var notShown = regexp.MustCompile(`^(sink.*|sumBytes|sumString)$`)
+
+// listsWhole holds that each exercise lists its functions and all that they use.
+func listsWhole(t *testing.T) {
+	code := declarations()
+	word := regexp.MustCompile(`\w+`)
+	lists := regexp.MustCompile(`(?m)^before: (.*)\nafter: (.*)$`).FindAllStringSubmatch(words, -1)
+	for i := range All {
+		listed := map[string]bool{}
+		for k, variant := range []string{"before", "after"} {
+			for _, name := range strings.Fields(lists[i][1+k]) {
+				if listed[name] = true; len(code[name]) == 0 {
+					t.Errorf("%s lists %s, which does not exist", All[i].Name, name)
+				}
+			}
+			full := runtime.FuncForPC(reflect.ValueOf(All[i].Variants[variant]).Pointer()).Name()
+			queue := []string{full[strings.LastIndexByte(full, '.')+1:]}
+			for seen := map[string]bool{}; len(queue) > 0; {
+				name := queue[0]
+				if queue = queue[1:]; seen[name] || notShown.MatchString(name) || len(code[name]) == 0 {
+					continue
+				}
+				if seen[name] = true; !listed[name] {
+					t.Errorf("%s, %s: %s is used and not listed", All[i].Name, variant, name)
+				}
+				queue = append(queue, word.FindAllString(strings.Join(code[name], " "), -1)...)
+			}
+		}
 	}
 }
 
