@@ -40,7 +40,7 @@ func (s *Server) livePage(*http.Request) (*frame, error) {
 	from, err := s.source.get()
 	if err == nil {
 		var runs []store.Run
-		runs, _, _, err = from.Browse(store.Slice{Limit: liveRuns})
+		runs, _, err = from.Browse(0, "", liveRuns)
 		for _, run := range runs {
 			if l := lineOf(run); l.Status == "unfinished" {
 				body.Runs = append(body.Runs, l)

@@ -50,11 +50,11 @@ func lineOf(r store.Run) runLine {
 
 // A runList is the body of the list of runs.
 type runList struct {
-	Empty        *empty
-	Filter       string
-	Count        int
-	Runs         []runLine
-	Older, Newer string // addresses; "" for none
+	Empty         *empty
+	Filter        string
+	Count         int
+	Runs          []runLine
+	Older, Newest string // addresses; "" for none
 }
 
 func (s *Server) runsPage(r *http.Request) (*frame, error) {
@@ -69,15 +69,13 @@ func (s *Server) runsPage(r *http.Request) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	slice := store.Slice{Limit: pageRuns, Filter: body.Filter}
-	for name, at := range map[string]*int64{"before": &slice.Before, "after": &slice.After} {
-		if text := query.Get(name); text != "" {
-			if *at, err = strconv.ParseInt(text, 10, 64); err != nil || *at < 1 {
-				return nil, fmt.Errorf("web: %s=%q: %w: want a number from 1 upwards", name, text, errBadRequest)
-			}
+	var before int64
+	if text := query.Get("before"); text != "" {
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+			return nil, fmt.Errorf("web: before=%q: %w: want a number from 1 upwards", text, errBadRequest)
 		}
 	}
-	runs, older, newer, err := from.Browse(slice)
+	runs, older, err := from.Browse(before, body.Filter, pageRuns)
 	if err != nil {
 		return nil, err
 	}
@@ -94,18 +92,16 @@ func (s *Server) runsPage(r *http.Request) (*frame, error) {
 	if len(runs) > 1 {
 		body.Runs[1].A, body.Runs[0].B = true, true
 	}
-	turn := func(key string, id int64) string {
-		values := url.Values{key: {strconv.FormatInt(id, 10)}}
-		if body.Filter != "" {
-			values.Set("q", body.Filter)
-		}
-		return "/?" + values.Encode()
+	values := url.Values{}
+	if body.Filter != "" {
+		values.Set("q", body.Filter)
+	}
+	if before > 0 {
+		body.Newest = "/?" + values.Encode()
 	}
 	if older {
-		body.Older = turn("before", runs[len(runs)-1].ID)
-	}
-	if newer {
-		body.Newer = turn("after", runs[0].ID)
+		values.Set("before", fmt.Sprint(runs[len(runs)-1].ID))
+		body.Older = "/?" + values.Encode()
 	}
 	return f, nil
 }

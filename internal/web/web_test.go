@@ -123,7 +123,7 @@ func TestPages(t *testing.T) {
 		texts  []string
 	}{
 		"/":                             {200, []string{"a &lt;b&gt;run&lt;/b&gt;", "18 of 18", "unfinished", `name="a"`}},
-		"/?q=STRATEGIES&before=3":       {200, []string{`href="/run/2"`, "Newer"}},
+		"/?q=STRATEGIES&before=3":       {200, []string{`href="/run/2"`, "Newest"}},
 		"/?q=nothing":                   {200, []string{"None of 3 runs matches"}},
 		"/?before=x":                    {400, []string{"want a number"}},
 		"/run/1":                        {200, []string{"arena", "Speed and memory", "isobar lab run strategies --seed 7", `href="/run/1/cell/0"`}},

@@ -6,25 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Slice selects the runs that Browse returns: at most Limit, newest first.
-type Slice struct {
-	// Before and After bound the run numbers; 0 means no bound. With After and no
-	// Before, the runs next to After come, still newest first.
-	Before, After int64
-	Limit         int
-	// Filter is a text that the name or the command line must contain, ignoring
-	// case; "" for all.
-	Filter string
-}
-
 // The queries behind the pages. All look up rows by key (TestQueryPlans).
 const (
-	browse            = "WHERE id < ?1 AND id > ?2 AND (?3 = '' OR instr(lower(name || ' ' || args), lower(?3))) "
+	browse            = "WHERE id < ? AND instr(lower(name || ' ' || args), lower(?)) ORDER BY id DESC LIMIT ?"
 	selectCells       = "SELECT doc FROM cell WHERE run = ? ORDER BY cell"
 	selectDocuments   = "SELECT cell, doc, data FROM cell LEFT JOIN document USING (run, cell) WHERE run = ? ORDER BY cell"
 	selectSamples     = "SELECT cell, metric, value FROM sample WHERE run = ? ORDER BY cell"
@@ -32,32 +20,15 @@ const (
 	selectCellSamples = "SELECT cell, metric, value FROM sample WHERE run = ? AND cell = ?"
 )
 
-// Browse returns a slice of the runs and whether older and newer runs match the
-// filter beyond it. It reads no records, and from the record table only rows of
-// the returned runs.
-func (s *Store) Browse(slice Slice) (runs []Run, older, newer bool, err error) {
-	order, backwards := "DESC", slice.After > 0 && slice.Before == 0
-	if backwards {
-		order = "ASC"
+// Browse returns at most limit runs, newest first, and whether there are older ones: runs with numbers
+// below before (0 for any) whose name or command line contains the filter, ignoring case. It reads no
+// records, and from the record table only rows of the returned runs and of one more.
+func (s *Store) Browse(before int64, filter string, limit int) (runs []Run, older bool, err error) {
+	runs, err = scanRuns(s.db, selectRun+browse, cmp.Or(before, math.MaxInt64), filter, limit+1)
+	if older = len(runs) > limit; older {
+		runs = runs[:limit]
 	}
-	err = s.view("list runs", func(tx *sql.Tx) error {
-		var err error
-		runs, err = scanRuns(tx, selectRun+browse+"ORDER BY id "+order+" LIMIT ?4", cmp.Or(slice.Before, math.MaxInt64),
-			slice.After, slice.Filter, max(slice.Limit, 1))
-		if err != nil || len(runs) == 0 {
-			return err
-		}
-		if backwards {
-			slices.Reverse(runs)
-		}
-		const exists = "SELECT EXISTS (SELECT 1 FROM run WHERE id %s ?1 AND (?2 = '' OR instr(lower(name || ' ' || args), " +
-			"lower(?2))))"
-		if err := tx.QueryRow(fmt.Sprintf(exists, "<"), runs[len(runs)-1].ID, slice.Filter).Scan(&older); err != nil {
-			return err
-		}
-		return tx.QueryRow(fmt.Sprintf(exists, ">"), runs[0].ID, slice.Filter).Scan(&newer)
-	})
-	return runs, older, newer, err
+	return runs, older, s.explain("list runs", err)
 }
 
 // Count returns the number of runs.

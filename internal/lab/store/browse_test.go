@@ -22,22 +22,23 @@ func TestBrowse(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		slice        Slice
-		want         []int64
-		older, newer bool
+		before int64
+		filter string
+		limit  int
+		want   []int64
+		older  bool
 	}{
-		{Slice{Limit: 3}, []int64{25, 24, 23}, true, false},
-		{Slice{Limit: 3, Before: 23}, []int64{22, 21, 20}, true, true},
-		{Slice{Limit: 3, Before: 3}, []int64{2, 1}, false, true},
-		{Slice{Limit: 3, After: 19}, []int64{22, 21, 20}, true, true},
-		{Slice{Limit: 30}, []int64{25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, false, false},
-		{Slice{Limit: 2, Filter: "odd%_"}, []int64{21, 16}, true, false},
-		{Slice{Limit: 2, Filter: "odd%_", Before: 16}, []int64{11, 6}, true, true},
-		{Slice{Limit: 2, Filter: "odd%_", After: 1}, []int64{11, 6}, true, true},
-		{Slice{Limit: 2, Filter: "nothing"}, nil, false, false},
-		{Slice{Limit: 2, Before: 1}, nil, false, false},
+		{0, "", 3, []int64{25, 24, 23}, true},
+		{23, "", 3, []int64{22, 21, 20}, true},
+		{3, "", 3, []int64{2, 1}, false},
+		{3, "", 2, []int64{2, 1}, false},
+		{0, "", 30, []int64{25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, false},
+		{0, "odd%_", 2, []int64{21, 16}, true},
+		{16, "odd%_", 2, []int64{11, 6}, true},
+		{0, "nothing", 2, nil, false},
+		{1, "", 2, nil, false},
 	} {
-		runs, older, newer, err := s.Browse(tc.slice)
+		runs, older, err := s.Browse(tc.before, tc.filter, tc.limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,8 +46,8 @@ func TestBrowse(t *testing.T) {
 		for _, r := range runs {
 			ids = append(ids, r.ID)
 		}
-		if !reflect.DeepEqual(ids, tc.want) || older != tc.older || newer != tc.newer {
-			t.Errorf("%+v: %v, older %v, newer %v; want %v, %v, %v", tc.slice, ids, older, newer, tc.want, tc.older, tc.newer)
+		if !reflect.DeepEqual(ids, tc.want) || older != tc.older {
+			t.Errorf("%+v: %v, older %v", tc, ids, older)
 		}
 	}
 	if n, err := s.Count(); n != 25 || err != nil {
