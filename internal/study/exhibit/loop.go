@@ -317,7 +317,6 @@ func (p *loopProducer) await(n int64) {
 // Report adds the share of forced collections and the latencies. The time per operation without
 // collections is known only for one producer, because others continue while the first one collects.
 func (l *loop) Report(rec *cell.Record) {
-	rec.Set("/loop/sleeps:sleeps", float64(l.in.Sleeps()))
 	var bulk gcTime
 	for _, p := range l.producers {
 		bulk.spent, bulk.ops = bulk.spent+p.gc.spent, bulk.ops+p.gc.ops

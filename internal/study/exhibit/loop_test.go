@@ -60,8 +60,6 @@ func (l *chanLoop) SubmitBatch(_ int, fs []func()) {
 	}
 }
 
-func (l *chanLoop) Sleeps() int64 { return 1 }
-
 func (l *chanLoop) Close() error {
 	close(l.tasks)
 	<-l.done

@@ -30,8 +30,6 @@ func (c *channel) SubmitBatch(_ int, ts []Task) {
 	}
 }
 
-func (c *channel) Sleeps() int64 { return -1 }
-
 func (c *channel) Close() error {
 	close(c.tasks)
 	<-c.done

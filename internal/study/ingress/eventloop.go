@@ -56,8 +56,6 @@ func must(err error) {
 	}
 }
 
-func (r *real) Sleeps() int64 { return int64(r.loop.Stats().Sleeps) }
-
 func (r *real) Close() error {
 	if err := r.loop.Shutdown(context.Background()); err != nil {
 		return err

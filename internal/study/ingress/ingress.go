@@ -33,9 +33,6 @@ type Loop interface {
 	Submit(producer int, t Task)
 	// SubmitBatch submits ts in order and does not keep it.
 	SubmitBatch(producer int, ts []Task)
-	// Sleeps returns how often the loop found nothing to do and slept; -1 if
-	// unknown.
-	Sleeps() int64
 	// Close runs the remaining tasks and ends the loop. No producer may be in
 	// Submit or call it again.
 	Close() error

@@ -58,8 +58,7 @@ type queued struct {
 	// 1 means that the loop sleeps, or is about to, and needs a signal; cleared by whoever
 	// sends it, or by the loop
 	parked  atomic.Uint32
-	closing atomic.Bool  // publishes that all submissions are made
-	sleeps  atomic.Int64 // stored by the loop
+	closing atomic.Bool // publishes that all submissions are made
 	_       cpu.CacheLinePad
 
 	batch []Task // owned by the loop
@@ -96,8 +95,6 @@ func (l *queued) wake() {
 		l.signal.send()
 	}
 }
-
-func (l *queued) Sleeps() int64 { return l.sleeps.Load() }
 
 func (l *queued) Close() error {
 	l.closing.Store(true)
@@ -150,6 +147,5 @@ func (l *queued) sleep() {
 			return
 		}
 	}
-	l.sleeps.Store(l.sleeps.Load() + 1)
 	l.signal.wait()
 }

@@ -48,8 +48,6 @@ func (d *dummy) SubmitBatch(_ int, ts []Task) {
 	d.ready.Signal()
 }
 
-func (d *dummy) Sleeps() int64 { return -1 }
-
 func (d *dummy) Close() error {
 	d.mu.Lock()
 	d.closed = true
