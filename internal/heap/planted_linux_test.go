@@ -33,6 +33,7 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"timer", "main.init.func", "main.init.func"},
 	{"goroutine", "main.stuck", "main.stuck"},
 	{"channel", "main.jobs", "global at"},
+	{"waiter", "in main.deliver", "in main.deliver"},
 	{"pool", "main.buffers", "global at"},
 	{"finalizer", "objects with a finalizer", "objects with a finalizer"},
 	{"context", "main.request", "global at"},

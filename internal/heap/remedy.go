@@ -59,7 +59,9 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 			size(n.ScanBytes) + " to scan", 0, true}
 	case strings.HasPrefix(n.Type, "chan "):
 		return gone(n, "a smaller buffer, or a reader that keeps up")
-	case elem != nil && elem.Objects > 1000:
+	case elem != nil && strings.HasPrefix(elem.Type, "map["):
+		return remedy(append(slices.Clip(path), elem), rest[1:], 0, 0)
+	case elem != nil && elem.Objects > 1000 && !strings.HasPrefix(elem.Type, "runtime."):
 		return aid{"values in one slice, or package slab, instead of an object each",
 			fmt.Sprintf("%d objects to mark", elem.Objects), 0, true}
 	}

@@ -99,6 +99,16 @@ func TestGoroutinesAreToEnd(t *testing.T) {
 	}
 }
 
+// TestRemedyOfAMapInAStruct: the tables of a map are not objects that could be values in one slice.
+func TestRemedyOfAMapInAStruct(t *testing.T) {
+	elem := &Node{Label: "[]", Type: "main.Item", Retained: 900, Objects: 90_000}
+	table := &Node{Label: ".m", Type: "map[int]*main.Item", Retained: 950, Objects: 1026, Children: []*Node{elem}}
+	a := remedy([]*Node{{Label: "main.store", Type: "main.store", Retained: 1000}}, []*Node{table, elem}, 0, 0)
+	if !strings.HasPrefix(a.do, "bound it") || a.saves != "90000 objects to mark" {
+		t.Errorf("the remedy is %+v", a)
+	}
+}
+
 func TestSpared(t *testing.T) {
 	second := time.Second
 	for _, tc := range []struct {

@@ -35,6 +35,8 @@ type Graph struct {
 	parent []uint32 // number of the root, or slot plus number of roots, that first led here
 	edge   []uint32 // offset of the pointer in the parent, in words; the label if the parent is a root
 	queue  []uint32
+	late   []uint32 // the runtime's objects, to be followed after what else is reached
+	lately bool     // no more is put off
 }
 
 // A rootNode is a variable or goroutine, whose roots are summed up together.
@@ -87,6 +89,10 @@ func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables [
 			return nil, err
 		}
 		if at == finalizers {
+			g.queue, g.late, g.lately = g.late, nil, true
+			if err := g.drain(ctx); err != nil {
+				return nil, err
+			}
 			g.finalizable()
 			if err := g.drain(ctx); err != nil {
 				return nil, err
@@ -106,7 +112,22 @@ func (g *Graph) follow(r *image.Root, root uint32) {
 	into := offset - min(offset, span.Header())
 	g.views = append(g.views, view{slot, g.rootExtent(r, into)})
 	g.entries = append(g.entries, entry{root, slot})
+	queued := len(g.queue)
 	g.reach(slot, span, offset, s, root, g.label(path))
+	g.putOff(queued, slot, r.To == g.im.Allgs || strings.HasPrefix(r.Func, "runtime."))
+}
+
+// putOff moves what was queued last if it is an object of the runtime. By waiters, timers and so on
+// these lead from one part of the program to any other: longer paths name what it holds better.
+func (g *Graph) putOff(queued int, slot uint32, internal bool) {
+	if g.lately || len(g.queue) == queued {
+		return
+	}
+	s := &g.layouts[g.state[slot]].shape
+	if internal || s.form == value && strings.HasPrefix(s.t.Name, "runtime.") {
+		g.late = append(g.late, g.queue[queued:]...)
+		g.queue = g.queue[:queued]
+	}
 }
 
 // reach marks an object, or improves its known shape.
@@ -203,7 +224,9 @@ func (g *Graph) drain(ctx context.Context) error {
 			} else if !w.known && at >= 8 {
 				s = g.hint(le.Uint64(data[at-8:]), to)
 			}
+			queued, waiter := len(g.queue), l.shape.form == channel && !w.known
 			g.reach(target, span, into, s, offset+slot, uint32(at/8))
+			g.putOff(queued, target, waiter)
 			l = &g.layouts[g.state[slot]] // reach may reallocate the layouts
 		})
 	}

@@ -84,6 +84,7 @@ type Image struct {
 	Slots      uint32 // slots of all spans
 	Roots      []Root
 	Goroutines []Goroutine
+	Allgs      uint64 // address of the runtime's array of goroutines
 	Modules    []Module
 	Now        uint64 // by the target's monotonic clock in nanoseconds; 0 for a core
 	Collector  Collector

@@ -30,7 +30,8 @@ func (r *reader) goroutines() error {
 	if err != nil {
 		return err
 	}
-	list, err := r.read(le.Uint64(head), 8*le.Uint64(head[8:]))
+	r.im.Allgs = le.Uint64(head)
+	list, err := r.read(r.im.Allgs, 8*le.Uint64(head[8:]))
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,7 @@ var (
 	buffers = sync.Pool{New: func() any { return new([]byte) }}
 	request = context.Background()
 	names   lookups
+	quit    = make(chan struct{})
 )
 
 type trace struct{ span int }
@@ -79,6 +80,17 @@ func settled() {
 func stuck(body []byte, release chan struct{}) {
 	<-release
 	runtime.KeepAlive(body)
+}
+
+// deliver waits until orders has room: with quit that is two waits on one list.
+//
+//go:noinline
+func deliver(orders chan *job) {
+	select {
+	case <-quit:
+	case orders <- nil:
+	}
+	runtime.KeepAlive(orders)
 }
 
 var leaks = map[string]func(){
@@ -107,6 +119,14 @@ var leaks = map[string]func(){
 		for range 60 {
 			jobs <- &job{payload: blob()}
 		}
+	},
+	"waiter": func() {
+		orders := make(chan *job, 60)
+		for range cap(orders) {
+			orders <- &job{payload: blob()}
+		}
+		go deliver(orders)
+		settled()
 	},
 	"pool": func() {
 		debug.SetGCPercent(-1)
