@@ -41,7 +41,7 @@ type pageBody struct {
 	More      string
 	Flame     *plot.Plot
 	Sites     []pageSite
-	SiteTable *plot.Table
+	SiteTable *text.Table
 	Checks    []*check.Check // of the findings
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // pageSites is the number of sites that a page describes; its table has all of them.
@@ -83,8 +84,8 @@ func preview(f *Finding, src texts) (out []pageCode) {
 	return out[:min(previewLines, len(out))]
 }
 
-func siteTable(sites []Explained) *plot.Table {
-	t := &plot.Table{Label: "All allocations with their verdicts", Left: 3,
+func siteTable(sites []Explained) *text.Table {
+	t := &text.Table{Label: "All allocations with their verdicts", Left: 3,
 		Head: []string{"Place", "What", "Verdict", "Bytes", "Objects", "Measured"}}
 	for _, s := range sites {
 		t.Add(fmt.Sprintf("%s:%d", s.File, s.Line), s.Name(), string(s.Verdict),

@@ -19,7 +19,7 @@ var assets embed.FS
 type pageSection struct {
 	ID, Title, Text string
 	Drawing         *plot.Plot
-	Table           *plot.Table
+	Table           *text.Table
 }
 
 // Page writes the report as one self-contained HTML file. version is that of the
@@ -79,8 +79,8 @@ func (r *Report) facts() (facts []page.Fact) {
 // pageTypes is the most types, or rows of goroutines, that a page lists.
 const pageTypes = 50
 
-func holderTable(all []Holder) *plot.Table {
-	t := &plot.Table{Label: "Table of holders", Left: 2,
+func holderTable(all []Holder) *text.Table {
+	t := &text.Table{Label: "Table of holders", Left: 2,
 		Head: []string{"Holder", "What it is, and what helps", "Retained", "Live", "Mark", "CPU", "Objects", "Unused",
 			"Duplicates"}}
 	for _, h := range all {
@@ -115,8 +115,8 @@ func amount(n uint64) string {
 	return size(n)
 }
 
-func (r *Report) typeTable() *plot.Table {
-	t := &plot.Table{Label: "Table of types", Left: 1,
+func (r *Report) typeTable() *text.Table {
+	t := &text.Table{Label: "Table of types", Left: 1,
 		Head: []string{"Type", "Bytes", "Retained", "Objects", "Marking reads"}}
 	for _, typ := range r.Types[:min(pageTypes, len(r.Types))] {
 		t.Add(clean(typ.Name), size(typ.Bytes), size(typ.Retained), count(typ.Objects), amount(typ.ScanBytes))
@@ -124,8 +124,8 @@ func (r *Report) typeTable() *plot.Table {
 	return t
 }
 
-func (r *Report) goroutineTable() *plot.Table {
-	t := &plot.Table{Label: "Table of goroutines", Left: 4,
+func (r *Report) goroutineTable() *text.Table {
+	t := &text.Table{Label: "Table of goroutines", Left: 4,
 		Head: []string{"Began with", "go statement in", "Stand in", "Wait for", "Retained", "Stacks", "Count"}}
 	for _, g := range r.Goroutines[:min(pageTypes, len(r.Goroutines))] {
 		t.Add(clean(g.Start), clean(g.Created), clean(g.In), g.waits(), size(g.Retained), size(g.Stacks),
@@ -134,8 +134,8 @@ func (r *Report) goroutineTable() *plot.Table {
 	return t
 }
 
-func (l *Ledger) table() *plot.Table {
-	t := &plot.Table{Label: "Table of resident memory", Left: 2,
+func (l *Ledger) table() *text.Table {
+	t := &text.Table{Label: "Table of resident memory", Left: 2,
 		Head: []string{"Memory", "What shrinks it", "Bytes", "Share"}}
 	for _, line := range l.Lines {
 		what := line.remedy()

@@ -8,6 +8,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -33,7 +34,7 @@ func showAnswer(p *page.Run, run store.Run, data []byte) ([]string, error) {
 	}
 	p.Procs = procsMap(r)
 	if head, rows := r.PodTable(); len(rows) > 0 {
-		p.Pods = &plot.Table{Label: "Pods", Left: len(head), Head: head}
+		p.Pods = &text.Table{Label: "Pods", Left: len(head), Head: head}
 		for _, row := range rows {
 			p.Pods.Add(row...)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A sampleRun is a plan with its records.
@@ -268,7 +269,7 @@ func tuned() *sampleRun {
 		{Form: "Kubernetes", Name: "kubernetes.yaml", Text: "spec:\n  template:\n    spec:\n      containers:\n" +
 			"        - name: \"batch\"\n          env:\n            - name: GOGC\n              value: \"off\"\n"},
 	}
-	s.meta.Pods = &plot.Table{Label: "Pods", Left: 6,
+	s.meta.Pods = &text.Table{Label: "Pods", Left: 6,
 		Head: []string{"pod", "setting", "wall time", "peak memory", "throttled", "keeps it"}}
 	s.meta.Pods.Add("0.5 CPUs, 64MiB", "GOGC=off GOMEMLIMIT=57MiB", "2.10x [2.02, 2.18]", "61 MiB", "84 % of periods",
 		"loses")

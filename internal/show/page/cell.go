@@ -91,8 +91,8 @@ func cellFacts(rec *cell.Record) []Fact {
 }
 
 // samplesTable has every figure of a record.
-func samplesTable(rec *cell.Record) *plot.Table {
-	t := &plot.Table{Label: "Table of raw samples", Left: 2, Head: []string{"Metric", "meaning", "value", "all digits"}}
+func samplesTable(rec *cell.Record) *text.Table {
+	t := &text.Table{Label: "Table of raw samples", Left: 2, Head: []string{"Metric", "meaning", "value", "all digits"}}
 	for _, metric := range slices.Sorted(maps.Keys(rec.Metrics)) {
 		t.Add(text.Clean(metric), text.Heading(metric), text.Format(metric, rec.Metrics[metric]),
 			text.Clean(text.Exact(metric, rec.Metrics[metric])))

@@ -23,7 +23,7 @@ func collectionsOf(s *text.Section, rec *cell.Record, part plot.Stretch) *detail
 	if len(rec.Cycles) == 0 {
 		return nil
 	}
-	h := &detail{Table: &plot.Table{Label: "Table of collections", Left: 2, Head: collectionHead}}
+	h := &detail{Table: &text.Table{Label: "Table of collections", Left: 2, Head: collectionHead}}
 	whole, processes, listed := plot.Whole(rec), false, 0
 	for _, c := range rec.Cycles {
 		processes = processes || c.Stream != rec.Cycles[0].Stream

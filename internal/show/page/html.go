@@ -79,7 +79,8 @@ func Write(w io.Writer, r Run, a *stat.Analysis) error {
 type section struct {
 	ID, Name, Baseline, Verdicts string
 	Fixed                        []string
-	Grid                         *grid
+	Grid                         *text.Table
+	GridTitle                    string
 	Plots                        []plot.Plot
 	Details                      []detail
 	Exercises                    []*exercise.Explanation
@@ -89,12 +90,12 @@ type section struct {
 // A detail is a table that unfolds on click.
 type detail struct {
 	Title, Note string
-	Table       *plot.Table
+	Table       *text.Table
 	Open        bool // from the start
 }
 
 // add adds a table to the section unless it is empty.
-func (h *section) add(title, note string, t *plot.Table) {
+func (h *section) add(title, note string, t *text.Table) {
 	if len(t.Rows) > 0 {
 		h.Details = append(h.Details, detail{Title: title, Note: note, Table: t})
 	}
@@ -102,7 +103,7 @@ func (h *section) add(title, note string, t *plot.Table) {
 
 // addComparisons adds all comparisons and, if several machines measured, those by machine.
 func (h *section) addComparisons(title string, s *text.Section) {
-	h.add(title, "", comparisonsTable(s))
+	h.add(title, "", s.ComparisonTable(s.Comparisons))
 	h.add("By machine: the results of each, and whether they agree", "Welch's test of the mean logarithms of the ratios "+
 		"decides whether they agree; I² is the share of their variation beyond chance. If they disagree, there is no "+
 		"common verdict.", byMachineTable(s))
@@ -136,11 +137,15 @@ func sectionOf(s *text.Section, id string, r Run) section {
 		h.Baseline = s.Baseline().Label
 	}
 	if g, ok := s.Grid(); ok {
-		h.Grid = gridOf(g, id)
+		h.Grid, h.GridTitle = g.Table(true), "Configuration × GC setting: "
+		if _, ok := s.Baseline().Config.Factor("strategy"); ok {
+			h.GridTitle = "Strategy × GC setting: "
+		}
+		h.GridTitle += text.Heading(s.Primary())
 	}
 	h.Plots = drawn(s.Name, plot.Procs(s, id, r.Procs), plot.ByMachine(s, id), plot.HeatMap(s, id), plot.Latency(s, id),
 		plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id))
-	if phases := phasesTable(s); len(phases.Rows) > 0 {
+	if phases := s.PhaseTable(); len(phases.Rows) > 0 {
 		h.Details = []detail{{"What the collector did during the slowest operations", text.PhaseNote, phases, true}}
 	}
 	h.add("All figures", "", figuresTable(s))

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/show/plot"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -41,7 +40,7 @@ func NewLedger(l *text.Ledger) *Ledger {
 	}
 	for _, d := range l.Documents {
 		doc := ledgerPageDocument{ID: d.ID, Title: text.Clean(d.Title),
-			Table: plot.Table{Label: "Claims of document " + d.ID, Head: []string{"claim", "verdict", "figure", "measured",
+			Table: text.Table{Label: "Claims of document " + d.ID, Head: []string{"claim", "verdict", "figure", "measured",
 				"published", "beside"}, Left: 6}}
 		for _, c := range d.Claims {
 			f := l.Figure(&c)
@@ -71,19 +70,19 @@ type Ledger struct {
 
 type ledgerPageDocument struct {
 	ID, Title string
-	Table     plot.Table
+	Table     text.Table
 	Claims    []ledgerPageClaim
 }
 
 type ledgerPageClaim struct {
 	Anchor, ID, Verdict string
 	Rows                [][2]string
-	Samples             plot.Table
+	Samples             text.Table
 }
 
 func claimOf(c *text.LedgerClaim, f *text.LedgerFigure, d text.LedgerDocument) ledgerPageClaim {
 	h := ledgerPageClaim{Anchor: claimAnchor(c.ID), ID: c.ID, Verdict: f.Word(), Rows: c.Rows(d)}
-	h.Samples = plot.Table{Label: "Samples of " + c.ID, Head: []string{"figure", "values"}, Left: 2}
+	h.Samples = text.Table{Label: "Samples of " + c.ID, Head: []string{"figure", "values"}, Left: 2}
 	for _, s := range c.Samples {
 		name, values := s.Line()
 		h.Samples.Add(name, values)

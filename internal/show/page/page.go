@@ -26,14 +26,14 @@ type Page struct {
 	Sheet
 	Fingerprint                      []Fact
 	Answer                           *answer     // of a tuned run
-	Machines                         *plot.Table // the machines that measured, if several
+	Machines                         *text.Table // the machines that measured, if several
 	MachineNotes, Findings, Warnings []string
 	Sections                         []section
 
 	// For a cell.
 	Failures []string
 	Plots    []plot.Plot
-	Samples  *plot.Table
+	Samples  *text.Table
 	// Collections is the table of collections of a cell that ran a program.
 	Collections *detail
 	Output      string
@@ -69,7 +69,7 @@ type Run struct {
 	// memory, the files that deploy the answer, and a table of the tried pods, nil if there are none.
 	Search plot.Search
 	Files  []File
-	Pods   *plot.Table
+	Pods   *text.Table
 	// Procs asks for a map of GC settings and GOMAXPROCS even if only one of the
 	// two varies; nil asks for none.
 	Procs *plot.ProcsMap
@@ -82,7 +82,7 @@ type File struct{ Form, Name, Text string }
 type answer struct {
 	Plot  *plot.Plot
 	Files []File
-	Pods  *plot.Table
+	Pods  *text.Table
 }
 
 // answerOf returns the answer of a run, nil if it has none.

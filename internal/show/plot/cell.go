@@ -24,7 +24,7 @@ func Timeline(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 			text.Duration(whole.To))
 	}
 	p.Panels = []Panel{{"", heapChart("heap-0", heapText(rec), rec, part)}}
-	p.Table = Table{Label: "Heap over time", Left: 0, Head: []string{"at", "heap", "goal", "cycles so far"}}
+	p.Table = text.Table{Label: "Heap over time", Left: 0, Head: []string{"at", "heap", "goal", "cycles so far"}}
 	var shown []int
 	var heap []int64
 	for i, at := range line.AtNs {
@@ -68,7 +68,7 @@ func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 		}
 	}
 	p.Panels = []Panel{{"", d.done()}}
-	p.Table = Table{Label: "Longest pauses", Left: 0, Head: []string{"ended at", "lasted"}}
+	p.Table = text.Table{Label: "Longest pauses", Left: 0, Head: []string{"ended at", "lasted"}}
 	slices.SortStableFunc(pauses, func(a, b cell.Pause) int { return cmp.Compare(b.Ns, a.Ns) })
 	for _, pause := range pauses[:min(len(pauses), 50)] {
 		p.Table.Add(s.Format(":ns", float64(pause.AtNs)), s.Format(":ns", float64(pause.Ns)))

@@ -66,7 +66,7 @@ func Tradeoff(s *text.Section, id string, search Search) *Plot {
 	}
 	p := &Plot{ID: id + "-tradeoff", Title: "CPU time against memory", Section: s.Name,
 		Caption: "Medians of the runs; left and low is better."}
-	p.Table = Table{Label: "CPU time against memory, " + s.Name, Left: 3,
+	p.Table = text.Table{Label: "CPU time against memory, " + s.Name, Left: 3,
 		Head: []string{"Setting", "from", "on the frontier", "peak memory", "low", "high", "CPU time", "low", "high",
 			"wall time", "low", "high"}}
 	var points tradeoffPoints

@@ -10,6 +10,8 @@ package plot
 
 import (
 	"html/template"
+
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Plot is one or more panels with a common legend, caption and data table.
@@ -19,7 +21,7 @@ type Plot struct {
 	Pairs                       bool // panels are in two columns
 	Panels                      []Panel
 	Legend                      []Legend
-	Table                       Table
+	Table                       text.Table
 	// From, To and Whole say which part of the whole time is shown, in
 	// milliseconds; all are 0 if there is nothing to choose.
 	From, To, Whole float64
@@ -33,32 +35,4 @@ type Panel struct {
 type Legend struct {
 	Swatch template.HTML
 	Name   string
-}
-
-// A Table has text in the first Left columns and figures in the others. Label
-// names its scroll region and is unique in the page.
-type Table struct {
-	Label string
-	Head  []string
-	Left  int
-	Rows  [][]Cell
-}
-
-// A Cell is a cell of a table. Link is the target of a click, "" for none.
-type Cell struct{ Text, Class, Link string }
-
-// Class returns the CSS class of a column's heading.
-func (t *Table) Class(column int) string {
-	if column < t.Left {
-		return "text"
-	}
-	return ""
-}
-
-func (t *Table) Add(cells ...string) {
-	row := make([]Cell, len(cells))
-	for i, text := range cells {
-		row[i] = Cell{Text: text, Class: t.Class(i)}
-	}
-	t.Rows = append(t.Rows, row)
 }

@@ -32,7 +32,7 @@ func Latency(s *text.Section, id string) *Plot {
 		Caption: "Further right is rarer: at 99.9, one operation in a thousand took longer. Both axes are logarithmic."}
 	var rows []*text.Row
 	lo, hi, count := math.Inf(1), 0.0, 1.0
-	p.Table = Table{Label: "Latency by percentile, " + s.Name, Left: 2, Head: []string{"Configuration", "Time"}}
+	p.Table = text.Table{Label: "Latency by percentile, " + s.Name, Left: 2, Head: []string{"Configuration", "Time"}}
 	for _, q := range stat.Quantiles {
 		p.Table.Head = append(p.Table.Head, q.Name)
 	}
@@ -74,7 +74,7 @@ func Figures(s *text.Section, id string) *Plot {
 	}
 	p := &Plot{ID: id + "-figures", Title: "Speed and memory", Wide: true, Pairs: true,
 		Caption: "Medians over the repetitions; the bar is the confidence interval. The dashed line is the baseline."}
-	p.Table = Table{Label: "Speed and memory, " + s.Name, Left: 1, Head: []string{"Configuration"}}
+	p.Table = text.Table{Label: "Speed and memory, " + s.Name, Left: 1, Head: []string{"Configuration"}}
 	for i, metric := range metrics {
 		p.Table.Head = append(p.Table.Head, text.Heading(metric), "low", "high")
 		p.Panels = append(p.Panels, Panel{text.Heading(metric) + ", " + cell.Better(metric) + " is better",
@@ -96,7 +96,7 @@ func Heap(s *text.Section, id string) *Plot {
 	p := &Plot{ID: id + "-heap", Title: "Heap over time", Wide: true,
 		Caption: "One repetition of each configuration, the one nearest to the median. Ticks on the time axis are GC " +
 			"pauses. Every panel has its own scale."}
-	p.Table = Table{Label: "Heap over time, " + s.Name, Left: 1,
+	p.Table = text.Table{Label: "Heap over time, " + s.Name, Left: 1,
 		Head: []string{"Configuration", "at", "heap", "goal", "cycles so far"}}
 	for i, r := range s.Rows {
 		rec := r.Representative(s.Primary())
@@ -145,7 +145,7 @@ func Pauses(s *text.Section, id string) *Plot {
 		p.Panels = append(p.Panels, Panel{part.title, pauseChart(s, fmt.Sprintf("%s-%d", p.ID, i), b, part)})
 	}
 	p.Wide = len(p.Panels) > 1
-	p.Table = Table{Label: "GC pauses, " + s.Name, Left: 1, Head: []string{"Configuration"}}
+	p.Table = text.Table{Label: "GC pauses, " + s.Name, Left: 1, Head: []string{"Configuration"}}
 	for i := range len(b.edges) - 1 {
 		p.Table.Head = append(p.Table.Head, "< "+text.Format(":seconds", b.edges[i+1]))
 	}

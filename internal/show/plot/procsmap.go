@@ -49,7 +49,7 @@ func heatPlot(s *text.Section, p Plot, axis string, figures []MapFigure, m *Proc
 	if axis == gomaxprocs {
 		p.Caption += " In row default the runtime chooses GOMAXPROCS."
 	}
-	p.Table = Table{Label: "GC setting and " + axisName(axis) + ", " + s.Name, Left: 5,
+	p.Table = text.Table{Label: "GC setting and " + axisName(axis) + ", " + s.Name, Left: 5,
 		Head: []string{"Configuration", "figure", "GC setting", axisName(axis), "from", "value", "low", "high",
 			"of the best"}}
 	for _, f := range figures {

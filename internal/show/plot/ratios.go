@@ -54,7 +54,7 @@ func Ratios(s *text.Section, id string) *Plot {
 	}
 	return ratioPlot(s, Plot{ID: id + "-ratios", Title: "Ratios of B to A",
 		Caption: "The bar is the interval, the dashed line is no change. The table has every metric.",
-		Table:   Table{Label: "Ratios of B to A, " + s.Name, Head: []string{"Metric", "Verdict", "A", "B"}}}, shown)
+		Table:   text.Table{Label: "Ratios of B to A, " + s.Name, Head: []string{"Metric", "Verdict", "A", "B"}}}, shown)
 }
 
 // ratioPlot fills in a plot of the comparisons with a finite ratio; nil if there are none.
@@ -126,6 +126,6 @@ func ByMachine(s *text.Section, id string) *Plot {
 	}
 	return ratioPlot(s, Plot{ID: id + "-machines", Title: "By machine: " + text.Heading(metric),
 		Caption: "Ratio to the baseline, paired within each machine. The bar is the interval, the dashed line is no change.",
-		Table: Table{Label: "Ratios by machine, " + s.Name,
+		Table: text.Table{Label: "Ratios by machine, " + s.Name,
 			Head: []string{"Configuration and machine", "Verdict", "baseline", "here"}}}, shown)
 }

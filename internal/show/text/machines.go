@@ -2,7 +2,7 @@ package text
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -37,33 +37,22 @@ func MachineLines(all []*stat.Machine) (lines []string) {
 
 // byMachine prints each machine's result for comparisons that are better or worse, or on
 // which machines disagree.
-func (p *terminal) byMachine(comparisons []stat.Comparison, label func(stat.Comparison) string) {
-	table := table{head: []string{"configuration", "metric", "machine", "ratio", "95 % interval", "pairs", "verdict"},
-		left: 3}
-	var agreement []string
-	for _, c := range comparisons {
-		h := c.Heterogeneity
-		if h == nil || !h.Differ && c.Verdict != stat.Better && c.Verdict != stat.Worse {
-			continue
-		}
-		row := func(machine entry, of stat.Comparison) {
-			table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, machine, entry{Ratio(of.Ratio), plainInk},
-				entry{Interval(of.Lo, of.Hi), dim}, entry{strconv.Itoa(of.Pairs), dim},
-				entry{string(of.Verdict), verdictInk(of.Verdict)})
-		}
-		row(entry{"all", bold}, c)
-		for _, m := range c.Machines {
-			row(entry{Clean(m.Machine.Name), plainInk}, m.Comparison)
-		}
-		agreement = append(agreement, label(c)+", "+Heading(c.Metric)+": "+Clean(h.Text))
+func (p *terminal) byMachine(s *Section) {
+	shown := slices.DeleteFunc(slices.Clone(s.Comparisons), func(c stat.Comparison) bool { return !Telling(c) })
+	if len(shown) == 0 {
+		return
 	}
-	if len(table.rows) > 0 {
-		p.title("By machine")
-		table.print(p)
+	p.title("By machine")
+	p.table(s.MachineTable(shown).only(0, 1, 2, 6, 7, 9, 3))
+	for _, c := range shown {
+		p.paragraph("  ", s.LabelOf(c)+", "+Heading(c.Metric)+": "+Clean(c.Heterogeneity.Text))
 	}
-	for _, text := range agreement {
-		p.paragraph("  ", text)
-	}
+}
+
+// Telling reports whether several machines measured the comparison, and it is better or worse or
+// differs between them.
+func Telling(c stat.Comparison) bool {
+	return c.Heterogeneity != nil && (c.Heterogeneity.Differ || decided(c))
 }
 
 // LabelOf names the configuration of a comparison.

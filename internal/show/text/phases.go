@@ -56,56 +56,30 @@ func phaseWords(phase string) string {
 
 func share(part, whole float64) string { return Format(":ratio", part/whole) }
 
-// PhaseCells returns the rows of a table of phases, without those that have neither time nor operations.
-func PhaseCells(p *cell.Phases) [][]string {
-	var rows [][]string
-	for _, row := range p.Rows {
-		if row.Ops == 0 && row.TimeNs == 0 {
-			continue
-		}
-		rows = append(rows, []string{Clean(row.Phase), fmt.Sprint(row.Ops), share(float64(row.Ops), float64(p.Ops)),
-			share(row.Chance, float64(p.Ops)), share(float64(row.TimeNs), float64(p.WindowNs))})
-	}
-	return rows
-}
-
-var PhaseHead = []string{"phase of the collector", "operations", "share", "by chance", "share of time"}
-
 // PhaseNote says how to read the table.
 const PhaseNote = "Each operation and each moment counts once, for the most severe phase it overlaps. By chance: the " +
 	"same operations at random times of the same run."
 
 // phases prints what the collector did during the slowest operations.
 func (p *terminal) phases(s *Section) {
-	titled := false
+	t := s.PhaseTable()
+	if len(t.Rows) == 0 {
+		return
+	}
+	p.title("What the collector did during the slowest operations")
 	for _, r := range s.Rows {
-		sum := r.Phases()
-		if sum == nil {
-			continue
+		if sum := r.Phases(); sum != nil {
+			p.paragraph("  ", r.Label+": "+PhasesLine(sum))
 		}
-		if !titled {
-			p.title("What the collector did during the slowest operations")
-			titled = true
-		}
-		p.paragraph("  ", r.Label+": "+PhasesLine(sum))
-		p.phaseTable(sum)
 	}
-	if titled {
-		p.paragraph("  ", PhaseNote)
-	}
+	p.table(t)
+	p.paragraph("  ", PhaseNote)
 }
 
 // Phases prints, by phase, what operations of a trace overlapped.
 func Phases(p *cell.Phases, s Style) string {
-	out := &terminal{style: s}
-	out.phaseTable(p)
+	out, t := &terminal{style: s}, &Table{Head: phaseHead, Left: 1}
+	t.addPhases(p)
+	out.table(t)
 	return out.String()
-}
-
-func (p *terminal) phaseTable(of *cell.Phases) {
-	table := table{head: PhaseHead, left: 1}
-	for _, cells := range PhaseCells(of) {
-		table.addPlain(cells...)
-	}
-	table.print(p)
 }

@@ -95,18 +95,8 @@ func (p *terminal) section(s *Section) {
 // theme prints one table and reports whether it marks a figure as a range.
 func (p *terminal) theme(s *Section, t theme) bool {
 	p.title(t.title)
-	table := table{head: []string{"configuration"}, left: 1}
-	for _, metric := range t.Metrics {
-		table.head = append(table.head, Heading(metric))
-	}
-	for _, r := range s.Rows {
-		cells := []string{r.Label}
-		for _, metric := range t.Metrics {
-			cells = append(cells, r.Figure(metric).String())
-		}
-		table.addPlain(cells...)
-	}
-	table.print(p)
+	table := s.FigureTable(t.Metrics)
+	p.table(table)
 	return table.marked()
 }
 
@@ -117,16 +107,15 @@ func (p *terminal) comparisons(s *Section) {
 		return
 	}
 	p.title("Compared with " + s.Baseline().Label)
-	table := table{head: []string{"configuration", "metric", "baseline", "here", "ratio", "95 % interval", "p", "verdict"},
-		left: 2}
+	var told []stat.Comparison
 	var undecided []string
 	for _, r := range s.Rows {
 		var rest []string
 		for _, c := range s.Comparisons {
 			switch {
 			case c.B != r.Key:
-			case c.Verdict == stat.Better || c.Verdict == stat.Worse || c.Verdict == stat.Disagreement:
-				table.add(append([]entry{{r.Label, plainInk}}, compared(c)...)...)
+			case decided(c):
+				told = append(told, c)
 			default:
 				rest = append(rest, Heading(c.Metric))
 			}
@@ -135,8 +124,8 @@ func (p *terminal) comparisons(s *Section) {
 			undecided = append(undecided, r.Label+": "+strings.Join(rest, ", "))
 		}
 	}
-	if len(table.rows) > 0 {
-		table.print(p)
+	if len(told) > 0 {
+		p.table(s.ComparisonTable(told).only(0, 1, 3, 4, 5, 6, 7, 2))
 	}
 	if len(undecided) > 0 {
 		p.paragraph("", "No difference shown, or too few pairs to tell:")
@@ -151,15 +140,8 @@ func (p *terminal) comparisons(s *Section) {
 		}
 	}
 	p.notes(notes)
-	p.byMachine(s.Comparisons, s.LabelOf)
+	p.byMachine(s)
 	p.floors(s)
-}
-
-// compared returns the cells of a comparison: metric, both sides, ratio with interval, p value, verdict.
-func compared(c stat.Comparison) []entry {
-	return []entry{{Heading(c.Metric), plainInk}, {Format(c.Metric, c.AValue), plainInk},
-		{Format(c.Metric, c.BValue), plainInk}, {Ratio(c.Ratio), plainInk}, {Interval(c.Lo, c.Hi), dim},
-		{PValue(c.P), dim}, {string(c.Verdict), verdictInk(c.Verdict)}}
 }
 
 // notes prints doubts about comparisons, each once.
@@ -239,7 +221,7 @@ func Comparisons(w io.Writer, title string, comparisons []stat.Comparison, s Sty
 	for _, pair := range stat.Split(comparisons, PairName) {
 		p.WriteByte('\n')
 		p.paragraph("", PairName(pair[0]))
-		p.pair(pair)
+		p.pair(&Section{Comparisons: pair})
 	}
 	return p.flush(w)
 }
@@ -252,12 +234,12 @@ func PairName(c stat.Comparison) string {
 	return Clean(c.A) + " → " + Clean(c.B)
 }
 
-func (p *terminal) pair(comparisons []stat.Comparison) {
-	table := table{head: []string{"metric", "A", "B", "ratio", "95 % interval", "p", "pairs", "verdict"}, left: 1}
+func (p *terminal) pair(s *Section) {
+	var sorted []stat.Comparison
 	notes := map[string]bool{}
 	for _, verdict := range []stat.Verdict{stat.Worse, stat.Better, stat.Disagreement, stat.NoDifference,
 		stat.Inconclusive} {
-		for _, c := range comparisons {
+		for _, c := range s.Comparisons {
 			if c.Verdict != verdict {
 				continue
 			}
@@ -267,13 +249,14 @@ func (p *terminal) pair(comparisons []stat.Comparison) {
 			for _, warning := range c.Warnings {
 				notes[warning] = true
 			}
-			cells := compared(c)
-			table.add(slices.Insert(cells, len(cells)-1, entry{fmt.Sprint(c.Pairs), dim})...)
+			sorted = append(sorted, c)
 		}
 	}
-	if len(table.rows) > 0 {
-		table.print(p)
+	if len(sorted) > 0 {
+		table := s.ComparisonTable(sorted).only(1, 3, 4, 5, 6, 7, 8, 2)
+		table.Head[1], table.Head[2] = "A", "B"
+		p.table(table)
 	}
 	p.notes(notes)
-	p.byMachine(comparisons, PairName)
+	p.byMachine(s)
 }

@@ -32,20 +32,20 @@ func Summary(w io.Writer, m cell.Run, a *stat.Analysis, s Style) error {
 		}
 		table, subtitle := sec.headline(), "baseline "+sec.Baseline().Label
 		if grid, ok := sec.Grid(); ok && len(sec.Rows) > gridRows {
-			table, subtitle = grid.table(), Heading(sec.Primary())+" and its ratio to "+sec.Baseline().Label
+			table, subtitle = grid.Table(false), Heading(sec.Primary())+" and its ratio to "+sec.Baseline().Label
 		}
-		need := len(table.rows) + 2
+		need := len(table.Rows) + 2
 		if need > left {
 			keep := max(0, left-2)
-			hidden += len(table.rows) - keep
-			table.rows = table.rows[:keep]
+			hidden += len(table.Rows) - keep
+			table.Rows = table.Rows[:keep]
 		}
-		if len(table.rows) == 0 {
+		if len(table.Rows) == 0 {
 			continue
 		}
-		left -= len(table.rows) + 2
+		left -= len(table.Rows) + 2
 		p.title(sec.Name + ", " + subtitle)
-		table.print(p)
+		p.table(table)
 		marked = marked || table.marked()
 	}
 	p.rangeNote(marked)
@@ -75,7 +75,7 @@ func (p *terminal) exercises(a *stat.Analysis) {
 }
 
 // headline is the table of the most important metrics.
-func (s *Section) headline() *table {
+func (s *Section) headline() *Table {
 	metrics := []string{s.Primary()}
 	tail := stat.LatencyMetric(cell.HistResponse, "p99.9")
 	if !s.Has(tail) {
@@ -96,69 +96,5 @@ func (s *Section) headline() *table {
 			metrics = append(metrics, metric)
 		}
 	}
-	table := &table{head: []string{"configuration"}, left: 1}
-	for _, metric := range metrics {
-		table.head = append(table.head, Heading(metric))
-	}
-	for _, r := range s.Rows {
-		cells := []entry{{r.Label, plainInk}}
-		for _, metric := range metrics {
-			i := plainInk
-			if c, ok := s.Compared(r, metric); ok &&
-				(c.Verdict == stat.Better || c.Verdict == stat.Worse || c.Verdict == stat.Disagreement) {
-				i = verdictInk(c.Verdict)
-			}
-			cells = append(cells, entry{r.Figure(metric).String(), i})
-		}
-		table.add(cells...)
-	}
-	return table
-}
-
-// A Grid is the primary metric by all other factors (rows) and GC setting
-// (columns).
-type Grid struct {
-	Section *Section
-	Metric  string
-	GCs     []string
-	Rests   []string
-	Cells   map[[2]string]*Row // by rest and gc
-}
-
-// Grid arranges the section's rows by GC setting. ok is false unless the GC
-// setting and something else vary.
-func (s *Section) Grid() (g *Grid, ok bool) {
-	g = &Grid{Section: s, Metric: s.Primary(), Cells: map[[2]string]*Row{}}
-	for _, r := range s.Rows {
-		if !slices.Contains(g.GCs, r.GC) {
-			g.GCs = append(g.GCs, r.GC)
-		}
-		if !slices.Contains(g.Rests, r.Rest) {
-			g.Rests = append(g.Rests, r.Rest)
-		}
-		g.Cells[[2]string{r.Rest, r.GC}] = r
-	}
-	return g, len(g.GCs) > 1 && len(g.Rests) > 1
-}
-
-func (g *Grid) table() *table {
-	table := &table{head: []string{"GC setting"}, left: 1}
-	table.head = append(table.head, g.GCs...)
-	for _, rest := range g.Rests {
-		cells := []entry{{rest, plainInk}}
-		for _, gc := range g.GCs {
-			r := g.Cells[[2]string{rest, gc}]
-			if r == nil {
-				cells = append(cells, entry{Absent, dim})
-				continue
-			}
-			text, look := r.Figure(g.Metric).String(), plainInk
-			if c, ok := g.Section.Compared(r, g.Metric); ok {
-				text, look = text+" "+Ratio(c.Ratio), verdictInk(c.Verdict)
-			}
-			cells = append(cells, entry{text, look})
-		}
-		table.add(cells...)
-	}
-	return table
+	return s.FigureTable(metrics)
 }
