@@ -58,7 +58,7 @@ func TestForecast(t *testing.T) {
 	if !found {
 		t.Fatal("no plot of predictions")
 	}
-	for _, want := range []string{"5 predicted settings and 3 measured ones", "CPU time against peak memory", "900 MiB", "off", "today: GOGC=100", ">today</text>", `class="mark s2"`, "fastest, &lt;i&gt;",
+	for _, want := range []string{"5 predicted settings and 3 measured ones", "CPU time against peak memory", "900 MiB", "off", "today: GOGC=100", `class="mark s2"`, "fastest, &lt;i&gt;",
 		"by GOMEMLIMIT, GOGC off", "Pareto frontier", `<th scope="row">off:96MiB</th><td class="text">predicted</td><td class="text">yes</td><td>96.0 MiB</td>`,
 		`<th scope="row">400</th><td class="text">predicted</td><td class="text">no</td>`, `<th scope="row">off</th><td class="text">predicted</td>`, "&lt;b&gt;"} {
 		if !strings.Contains(plot, want) {

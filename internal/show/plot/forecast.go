@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -72,7 +71,7 @@ func Tradeoff(s *text.Section, id string, search Search) *Plot {
 	var points tradeoffPoints
 	named := map[string]bool{}
 	for i, n := range search.Named {
-		points.named = append(points.named, namedPoint{point{n.Bytes, n.CPU}, 1 + i, n.Name})
+		points.named = append(points.named, point{n.Bytes, n.CPU})
 		p.Legend = append(p.Legend, seriesKey(1+i, n.Name+": "+n.Setting))
 		named[n.Key] = true
 		p.Table.Add(n.Setting, n.Name, "", s.Format(cell.RSSPeak, n.Bytes), "", "", s.Format(cell.TotalCPU, n.CPU), "",
@@ -151,18 +150,11 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 	return lines
 }
 
-// A namedPoint is a marked point with its name.
-type namedPoint struct {
-	point
-	look int
-	name string
-}
-
 // tradeoffPoints are curves of predictions, with the measured medians on top.
 type tradeoffPoints struct {
 	lines    []forecastLine
 	measured []point
-	named    []namedPoint
+	named    []point // in the order of the legend
 }
 
 // beyond is the factor by which the vertical axis may exceed the largest measured value.
@@ -177,10 +169,7 @@ func (p *tradeoffPoints) draw(id string) template.HTML {
 			settings[f.GC] = true
 		}
 	}
-	measured := slices.Clip(p.measured)
-	for _, n := range p.named {
-		measured = append(measured, n.point)
-	}
+	measured := slices.Concat(p.measured, p.named)
 	for _, m := range measured {
 		lo, hi, most = min(lo, m.x), max(hi, m.x), max(most, m.y)
 	}
@@ -208,44 +197,8 @@ func (p *tradeoffPoints) draw(id string) template.HTML {
 	for _, m := range p.measured {
 		d.mark(0, point{x.at(m.x), y.at(m.y)})
 	}
-	var names []name
-	for _, n := range p.named {
-		at := point{x.at(n.x), y.at(n.y)}
-		d.mark(n.look, at)
-		names = append(names, name{at, n.name})
+	for i, n := range p.named {
+		d.mark(1+i, point{x.at(n.x), y.at(n.y)})
 	}
-	d.names(f, names)
 	return d.done()
-}
-
-// A name is a label for a mark.
-type name struct {
-	mark point
-	text string
-}
-
-// names writes names beside their marks if there is room.
-func (d *drawing) names(f frame, all []name) {
-	const letter, height = 8.6, 17.0 // on narrow screens
-	var taken []point                // left ends and base lines of the names; all end at right
-	var ends []float64
-	for _, n := range all {
-		shown := text.Shorten(n.text, 28)
-		width := letter * float64(utf8.RuneCountInString(shown))
-		at := point{n.mark.x + 8, n.mark.y - 6}
-		if at.x+width > f.right {
-			at.x = f.right - width
-		}
-		if at.x < f.left || at.y < f.top+height {
-			continue
-		}
-		clash := false
-		for i, other := range taken {
-			clash = clash || math.Abs(other.y-at.y) < height && at.x < ends[i] && other.x < at.x+width
-		}
-		if !clash {
-			taken, ends = append(taken, at), append(ends, at.x+width)
-			d.text("name", "start", at.x, at.y, shown)
-		}
-	}
 }
