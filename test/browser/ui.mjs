@@ -259,7 +259,7 @@ test('each machine stands beside the whole, and disagreement is said', async () 
   const page = await open('/run/7');
   assert.ok((await page.locator('.plot h3').allInnerTexts()).some((t) => t.startsWith('By machine: time/op')));
   assert.match(await page.locator('.found').innerText(), /machines disagree about chanpool|had different effects across machines/);
-  const rows = await page.locator('#strategies-machines').locator('xpath=../details').locator('tbody th').evaluateAll((all) => all.map((e) => e.textContent));
+  const rows = await page.locator('#study-1-machines').locator('xpath=../details').locator('tbody th').evaluateAll((all) => all.map((e) => e.textContent));
   for (const machine of ['east-1', 'east-2', 'west-1']) assert.ok(rows.includes(`on ${machine}`), rows.join());
   assert.match(await page.locator('section[aria-labelledby="machine"]').innerText(), /EPYC 7B13[^]*Xeon Platinum/);
 });

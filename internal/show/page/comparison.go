@@ -32,11 +32,10 @@ func NewComparison(a, b cell.Run, comparisons []stat.Comparison, onlyA, onlyB []
 	if (a.Machine.Hostname == "") != (b.Machine.Hostname == "") {
 		p.Facts = append(p.Facts, Fact{"Machines", "one run's machine is unknown: differences may come from the machines"})
 	}
-	ids := newIdentifiers()
-	for _, pair := range stat.Split(comparisons, text.PairName) {
+	for i, pair := range stat.Split(comparisons, text.PairName) {
 		s := &text.Section{Name: text.PairName(pair[0]), Comparisons: pair}
 		s.SetExact(v.Exact)
-		h := section{ID: ids.unique(s.Name), Name: s.Name}
+		h := section{ID: sectionID(i), Name: s.Name}
 		h.addComparisons("All metrics", s)
 		h.Plots = drawn(s.Name, plot.Ratios(s, h.ID), plot.ByMachine(s, h.ID))
 		p.Sections = append(p.Sections, h)

@@ -109,26 +109,8 @@ func (h *section) addComparisons(title string, s *text.Section) {
 		"common verdict.", byMachineTable(s))
 }
 
-// identifiers are the ids used in the page.
-type identifiers map[string]bool
-
-// unique makes an unused id from a name.
-func (ids identifiers) unique(name string) string {
-	id := strings.Trim(strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(text.Shorten(name, 40))), "-")
-	if id == "" || id[0] <= '9' {
-		id = "w-" + id
-	}
-	for base, n := id, 2; ids[id]; n++ {
-		id = fmt.Sprintf("%s-%d", base, n)
-	}
-	ids[id] = true
-	return id
-}
+// sectionID is the id of the i-th section of a page.
+func sectionID(i int) string { return fmt.Sprintf("study-%d", i+1) }
 
 func sectionOf(s *text.Section, id string, r Run) section {
 	h := section{ID: id, Name: s.Name, Fixed: s.Fixed, Verdicts: text.VerdictCounts(s.Comparisons),

@@ -121,10 +121,9 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 	p.Answer = answerOf(r, sections)
 	p.List(true, "found", "Findings")
 	p.List(p.Answer != nil, "answer", "The answer")
-	ids := newIdentifiers()
-	for _, s := range sections {
+	for i, s := range sections {
 		s.SetExact(v.Exact)
-		h := sectionOf(s, ids.unique(s.Name), r)
+		h := sectionOf(s, sectionID(i), r)
 		p.Sections = append(p.Sections, h)
 		p.List(true, h.ID, h.Name)
 	}
@@ -132,15 +131,4 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 	p.List(true, "machine", "Machine")
 	p.List(true, "reading", "How to read this")
 	return p
-}
-
-// newIdentifiers returns the ids that the templates use.
-func newIdentifiers() identifiers {
-	ids := identifiers{}
-	for _, id := range []string{"found", "answer", "machine", "warnings", "reading", "content", "cells",
-		"failure", "plots", "samples", "collections", "output", "verdicts", "theme-auto", "theme-light", "theme-dark",
-		"progress"} {
-		ids[id] = true
-	}
-	return ids
 }

@@ -31,12 +31,3 @@ func TestManyMachines(t *testing.T) {
 		t.Errorf("%d rows, want all", len(table.Rows))
 	}
 }
-
-func TestUniqueIdentifiers(t *testing.T) {
-	ids := identifiers{"found": true}
-	for _, tc := range [][2]string{{"market", "market"}, {"Market", "market-2"}, {"found", "found-2"}, {"<b>", "b"}, {"", "w-"}, {"9 lives", "w-9-lives"}} {
-		if got := ids.unique(tc[0]); got != tc[1] {
-			t.Errorf("unique(%q) = %q, want %q", tc[0], got, tc[1])
-		}
-	}
-}
