@@ -8,9 +8,6 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// claimAnchor is the id of a claim in a page.
-func claimAnchor(id string) string { return "claim-" + strings.ReplaceAll(id, "/", "-") }
-
 // WriteLedger writes the ledger as one self-contained file.
 func WriteLedger(w io.Writer, l *text.Ledger) error {
 	p := NewLedger(l)
@@ -22,7 +19,7 @@ func WriteLedger(w io.Writer, l *text.Ledger) error {
 
 // NewLedger returns the data for the template ledger.
 func NewLedger(l *text.Ledger) *Ledger {
-	page := &Ledger{Sheet: Sheet{Name: l.Title, Lead: l.Counts() + ".", Repeat: "isobar claims run --quick",
+	page := &Ledger{Ledger: l, Sheet: Sheet{Name: l.Title, Lead: l.Counts() + ".", Repeat: "isobar claims run --quick",
 		Version: text.Clean(l.Version)}}
 	if !l.Created.IsZero() {
 		page.Facts = append(page.Facts, Fact{"Measured", l.Created.UTC().Format("2006-01-02 15:04 UTC")})
@@ -39,21 +36,6 @@ func NewLedger(l *text.Ledger) *Ledger {
 		page.Reading = append(page.Reading, strings.NewReplacer("**", "", "`", "").Replace(line))
 	}
 	for _, d := range l.Documents {
-		doc := ledgerPageDocument{ID: d.ID, Title: text.Clean(d.Title),
-			Table: text.Table{Label: "Claims of document " + d.ID, Head: []string{"claim", "verdict", "figure", "measured",
-				"published", "beside"}, Left: 6}}
-		for _, c := range d.Claims {
-			f := l.Figure(&c)
-			doc.Claims = append(doc.Claims, claimOf(&c, f, d))
-			published := c.Published.Word()
-			if c.Published.ByRun != "" {
-				published += ": " + c.Published.ByRun
-			}
-			doc.Table.Add(c.ID, f.Word(), text.Clean(c.Figure), text.Clean(f.Measured()), published, c.Beside)
-			row := doc.Table.Rows[len(doc.Table.Rows)-1]
-			row[0].Link, row[1].Class = "#"+claimAnchor(c.ID), "text "+claimClass(f.Verdict)
-		}
-		page.Documents = append(page.Documents, doc)
 		page.List(true, "document-"+d.ID, "Document "+d.ID)
 	}
 	page.List(true, "reading", "How to read this")
@@ -61,33 +43,30 @@ func NewLedger(l *text.Ledger) *Ledger {
 }
 
 // A Ledger is the data for a ledger, in a self-contained file or a page of
-// package web. Its fields are for the templates.
+// package web. Its fields and methods are for the templates.
 type Ledger struct {
 	Sheet
-	Reading   []string
-	Documents []ledgerPageDocument
+	*text.Ledger
+	Reading []string
 }
 
-type ledgerPageDocument struct {
-	ID, Title string
-	Table     text.Table
-	Claims    []ledgerPageClaim
-}
+// Anchor is the id of a claim in the page.
+func (p *Ledger) Anchor(id string) string { return "claim-" + strings.ReplaceAll(id, "/", "-") }
 
-type ledgerPageClaim struct {
-	Anchor, ID, Verdict string
-	Rows                [][2]string
-	Samples             text.Table
-}
-
-func claimOf(c *text.LedgerClaim, f *text.LedgerFigure, d text.LedgerDocument) ledgerPageClaim {
-	h := ledgerPageClaim{Anchor: claimAnchor(c.ID), ID: c.ID, Verdict: f.Word(), Rows: c.Rows(d)}
-	h.Samples = text.Table{Label: "Samples of " + c.ID, Head: []string{"figure", "values"}, Left: 2}
-	for _, s := range c.Samples {
-		name, values := s.Line()
-		h.Samples.Add(name, values)
+// Table has the claims of a document, with links to their stories.
+func (p *Ledger) Table(d text.LedgerDocument) *text.Table {
+	t := &text.Table{Label: "Claims of document " + d.ID, Left: 6,
+		Head: []string{"claim", "verdict", "figure", "measured", "published", "beside"}}
+	for _, c := range d.Claims {
+		f, published := p.Figure(&c), c.Published.Word()
+		if c.Published.ByRun != "" {
+			published += ": " + c.Published.ByRun
+		}
+		t.Add(c.ID, f.Word(), text.Clean(c.Figure), text.Clean(f.Measured()), published, c.Beside)
+		row := t.Rows[len(t.Rows)-1]
+		row[0].Link, row[1].Class = "#"+p.Anchor(c.ID), "text "+claimClass(f.Verdict)
 	}
-	return h
+	return t
 }
 
 // claimClass is the CSS class of a verdict.

@@ -125,17 +125,17 @@ func (c *LedgerFigure) Measured() string {
 	return fmt.Sprintf("%s%s [%s, %s]", show(c.Estimate), unit, show(c.Lo), show(c.Hi))
 }
 
-// Line returns the sample as one line.
-func (s LedgerSample) Line() (name, values string) {
+// line returns the sample as one line.
+func (s LedgerSample) line() string {
 	parts := make([]string, len(s.Values))
 	for i, v := range s.Values {
 		parts[i] = Format(s.Metric, float64(v))
 	}
-	name = s.Metric
+	name := s.Metric
 	if s.Where != "" {
 		name += " (" + s.Where + ")"
 	}
-	return Clean(name), strings.Join(parts, "  ")
+	return name + ":  " + strings.Join(parts, "  ")
 }
 
 // Counts says how many claims have each verdict.
@@ -257,10 +257,6 @@ func LedgerStory(w io.Writer, l *Ledger, s Style) error {
 			for _, row := range c.Rows(d) {
 				p.paragraph(fmt.Sprintf("  %-10s ", row[0]), row[1])
 			}
-			for _, sample := range c.Samples {
-				name, values := sample.Line()
-				p.paragraph("  samples    ", name+":  "+values)
-			}
 			p.line(plainInk, "")
 		}
 	}
@@ -282,6 +278,9 @@ func (c *LedgerClaim) Rows(d LedgerDocument) [][2]string {
 		{"predicts", c.Predicts},
 		{"measured", measured}, {"noise", c.noise()}, {"published", c.Published.story()}, {"beside", c.Beside},
 		{"why", c.Why}, {"refutes", c.Refutes}, {"data", run}, {"repeat", c.Repeat},
+	}
+	for _, sample := range c.Samples {
+		rows = append(rows, [2]string{"samples", sample.line()})
 	}
 	rows = slices.DeleteFunc(rows, func(r [2]string) bool { return r[1] == "" })
 	for i := range rows {
