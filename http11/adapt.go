@@ -122,10 +122,11 @@ func (c *Context) httpRequest(server *http.Server) (*http.Request, error) {
 			r.Header[key] = append(r.Header[key], value.String())
 		}
 	}
+	r = r.WithContext(c.describe(r, server))
 	if h.length != 0 {
 		r.Body = &adaptedBody{bridge: c.bridge(), request: r}
 	}
-	return r.WithContext(c.describe(r, server)), nil
+	return r, nil
 }
 
 // describe fills in the connection's part of r and returns the context.
@@ -162,19 +163,23 @@ func (b *adaptedBody) Read(p []byte) (int, error) {
 	switch {
 	case errors.Is(err, ErrEnded):
 		return 0, http.ErrBodyReadAfterClose
-	case err == io.EOF && b.request.Trailer != nil:
+	case errors.Is(err, errBodyLong): // handlers of net/http, and frameworks, know it by this type
+		c.change(func(x *exchange) { err = &http.MaxBytesError{Limit: x.maxBody} })
+	case err == io.EOF && b.request.ContentLength < 0:
 		b.trailers.Do(func() { b.takeTrailers(c) })
 	}
 	return n, err
 }
 
+// takeTrailers gives the request its trailers, like net/http also those that
+// were not announced.
 func (b *adaptedBody) takeTrailers(c *Context) {
 	defer func() { recover() }() // the request has ended meanwhile: nobody will read trailers
 	for name, value := range c.Trailers() {
-		key := textproto.CanonicalMIMEHeaderKey(name.String())
-		if _, announced := b.request.Trailer[key]; announced {
-			b.request.Trailer[key] = append(b.request.Trailer[key], value.String())
+		if b.request.Trailer == nil {
+			b.request.Trailer = http.Header{}
 		}
+		b.request.Trailer.Add(name.String(), value.String())
 	}
 }
 

@@ -2,6 +2,8 @@ package http11
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"log"
 	"mime/multipart"
@@ -408,6 +410,48 @@ func TestAdaptIgnoredBodyDeadline(t *testing.T) {
 		io.WriteString(nc, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n") // a failure shows below
 		if got, err := io.ReadAll(nc); !strings.HasSuffix(string(got), "done") || err != nil {
 			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
+// An adapted handler sees what one of net/http sees: trailers that were not
+// announced, and the error of http.MaxBytesReader where the server's limit is less.
+func TestAdaptBodyEnds(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 300))
+		var long *http.MaxBytesError
+		fmt.Fprint(w, n <= 300, errors.As(err, &long), r.Trailer)
+	})
+	content := func(addr, request string) string { // of the answer, whose connection closes
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		io.WriteString(nc, request) // a failure shows below
+		answer, err := io.ReadAll(nc)
+		_, content, whole := strings.Cut(string(answer), "\r\n\r\n")
+		if err != nil || !whole {
+			t.Errorf("%.200q: %q, error %v", request, answer, err)
+		}
+		return content
+	}
+	reference := httptest.NewServer(h)
+	defer reference.Close()
+	eachEngine(t, func(t *testing.T) {
+		addr := serve(t, &Server{Handler: Adapt(h), MaxBodyBytes: 200})
+		for _, body := range []string{
+			"1\r\nx\r\n0\r\nA: b\r\nC: d\r\nC: e\r\n\r\n",
+			"1\r\nx\r\n0\r\n\r\n",
+			strings.Repeat("80\r\n"+strings.Repeat("x", 128)+"\r\n", 4) + "0\r\n\r\n",
+		} {
+			for _, announced := range []string{"", "Trailer: A, B\r\n"} {
+				request := "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + announced +
+					"Transfer-Encoding: chunked\r\n\r\n" + body
+				if got, want := content(addr, request), content(reference.Listener.Addr().String(), request); got != want {
+					t.Errorf("%.200q: %q, net/http: %q", request, got, want)
+				}
+			}
 		}
 	})
 }
