@@ -136,8 +136,14 @@ func (r *Answer) Sentence() string {
 			bound, _, _ = strings.Cut(bound, "; ")
 			says += "; it keeps the bound that today's setting breaks: " + bound
 		}
-		if r.GuardBytes > 0 {
+		// Below highMargin it is a doubt.
+		margin := float64(r.Setting.GC.LimitBytes) / float64(max(r.CliffBytes, 1))
+		switch {
+		case r.GuardBytes > 0:
 			says += "; the limit is a guard above what the runs took, for when live data grows"
+		case margin >= highMargin && r.CliffBytes > 0:
+			says += fmt.Sprintf("; tune again before live data grows to %.1f times: under this limit collection would then "+
+				"take nearly half of the CPU time", margin)
 		}
 		return says
 	case DefaultGood:
@@ -341,10 +347,6 @@ func (r *Answer) WriteMore(w io.Writer) error {
 	}
 	r.writeRace(&b)
 	r.writeFrontier(&b)
-	if limit := r.Setting.GC.LimitBytes; r.CliffBytes > 0 && limit > 0 {
-		fmt.Fprintf(&b, "\ncliff: below a GOMEMLIMIT of about %s collection is expected to take nearly half of the CPU "+
-			"time; the limit here is %.1f times that\n", bytesText(float64(r.CliffBytes)), float64(limit)/float64(r.CliffBytes))
-	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -110,6 +110,20 @@ func TestOpenAnswerNamesCPU(t *testing.T) {
 	}
 }
 
+// TestLimitNamesItsRoom: a limit that a program outgrows costs far more than it saved; only a doubt warns of one
+// that leaves little room.
+func TestLimitNamesItsRoom(t *testing.T) {
+	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}
+	r := &Answer{Outcome: Recommended, Base: base, Setting: base, Objective: CPU, Choices: []Choice{{Setting: base}}}
+	r.Setting.GC = setting(800, 48*mib)
+	for cliff, want := range map[int64]bool{0: false, 20 * mib: true, 40 * mib: false} {
+		r.CliffBytes = cliff
+		if got := r.Sentence(); strings.Contains(got, "; tune again before live data grows to 2.4 times: ") != want {
+			t.Errorf("a cliff of %d: %s", cliff, got)
+		}
+	}
+}
+
 // TestShownDoubts: warnings about the recommended setting are never left to the report.
 func TestShownDoubts(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}
