@@ -15,7 +15,14 @@ type mounted struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	sent bool // the head was sent
+
+	// Middleware of net/http may keep what passes. So it sees this memory of the
+	// collector, which no other request uses, and never request memory.
+	read, written []byte
 }
+
+// mountedRead is how much of a body is read at a time.
+const mountedRead = 8 << 10
 
 // ServeHTTP makes a Server an http.Handler: its Handler can be mounted under a
 // net/http mux, one route at a time. The request gets the same checks and
@@ -108,8 +115,13 @@ func appendHead(dst []byte, r *http.Request) []byte {
 
 // readSource reads from net/http's body.
 func (c *exchange) readSource(p []byte) (int, error) {
+	most := min(len(p), mountedRead)
+	if len(c.mount.read) < most {
+		c.mount.read = make([]byte, most)
+	}
+	in := c.mount.read[:most]
 	away := c.pause(&c.reading)
-	n, err := c.source.Read(p)
+	n, err := c.source.Read(in)
 	if away {
 		c.r.reclaim()
 		c.settled(&c.reading)
@@ -117,6 +129,7 @@ func (c *exchange) readSource(p []byte) (int, error) {
 			return 0, ErrEnded
 		}
 	}
+	copy(p, in[:n])
 	c.taken += int64(n)
 	if c.bodyLeft > 0 {
 		c.bodyLeft -= int64(n)
@@ -217,7 +230,8 @@ func (m *mounted) sendOut(c *exchange, out []byte) error {
 		out = out[c.content:]
 	}
 	if len(out) > 0 && !c.head {
-		if _, err := m.w.Write(out); err != nil {
+		m.written = append(m.written[:0], out...)
+		if _, err := m.w.Write(m.written); err != nil {
 			return &writeError{err}
 		}
 	}

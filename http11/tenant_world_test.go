@@ -263,6 +263,14 @@ func (w *world) mount(m http11.Memory, h http11.Handler) *place {
 				panic(v)
 			}
 		}()
+		if _, s, rng := w.whose(r.URL.Path); s != nil && rng.IntN(3) == 0 {
+			writes, reads := &keeper{Writer: rw, w: w, s: s}, &keeper{Writer: io.Discard, w: w, s: s}
+			defer writes.Close()
+			defer reads.Close()
+			rw = middleware{rw, writes}
+			r = r.WithContext(r.Context()) // a copy
+			r.Body = io.NopCloser(io.TeeReader(r.Body, reads))
+		}
 		mounted.ServeHTTP(rw, r)
 	}))
 	name := m.Mode.String() + ", mounted"
@@ -271,6 +279,15 @@ func (w *world) mount(m http11.Memory, h http11.Handler) *place {
 		return nil
 	}}
 }
+
+// A middleware keeps what is written through it.
+type middleware struct {
+	http.ResponseWriter
+	io.Writer
+}
+
+func (m middleware) Unwrap() http.ResponseWriter       { return m.ResponseWriter }
+func (m middleware) Write(p []byte) (n int, err error) { return m.Writer.Write(p) }
 
 // errDeliberate is what handlers panic with on request.
 var errDeliberate = errors.New("deliberate")
