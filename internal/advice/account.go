@@ -172,7 +172,6 @@ func (c *cause) benches() []bench {
 type site struct {
 	Totals
 	sizes map[int64]*Totals // by object size, if a profile has it
-	leaf  string            // the runtime function that makes it, if a measurement tells; else ""
 }
 
 // charge adds objects of one size, 0 if it is unknown.

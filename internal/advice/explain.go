@@ -93,28 +93,16 @@ func (x *explainer) explain(c *cause) []*Explained {
 		site
 	}
 	var groups []*group
-	charge := func(size int64, t *Totals, leaf string) {
-		made := choose(p, c.at, leaf, size)
-		i := slices.IndexFunc(groups, func(g *group) bool { return g.leaf == leaf && slices.Equal(g.made, made) })
-		if i < 0 {
-			i = len(groups)
-			groups = append(groups, &group{made, site{sizes: map[int64]*Totals{}, leaf: leaf}})
-		}
-		groups[i].sizes[size] = t
-		groups[i].add(*t)
-	}
 	for _, size := range slices.Sorted(maps.Keys(c.sizes)) {
-		leaves := map[string]float64{c.leaf: 1}
-		if measured := x.measured.leaves(c.at, size); c.leaf == "" && len(measured) > 0 {
-			leaves = measured
+		made := choose(p, c.at, c.leaf, size)
+		i := slices.IndexFunc(groups, func(g *group) bool { return slices.Equal(g.made, made) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, &group{made: made})
 		}
-		for _, leaf := range slices.Sorted(maps.Keys(leaves)) {
-			charge(size, c.sizes[size].part(leaves[leaf]), leaf)
-		}
+		groups[i].charge(*c.sizes[size], size)
 	}
-	if len(c.sizes) == 0 {
-		charge(0, &c.Totals, c.leaf)
-		groups[0].sizes = nil
+	if len(groups) == 0 { // sizes are unknown
+		groups = append(groups, &group{choose(p, c.at, c.leaf, 0), c.site})
 	}
 	var out []*Explained
 	for _, g := range groups {
@@ -359,7 +347,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 // unmatched says what may have made memory that no expression of the line makes.
 func (k *subject) unmatched() {
 	k.e.Kind, k.e.Verdict, k.e.Remedy = "unknown", Unknown, "no expression of the line allocates"
-	if strings.HasPrefix(k.t.leaf, movesSlice) || k.p != nil && returnsSlice(k.p, k.c.at) {
+	if strings.HasPrefix(k.c.leaf, movesSlice) || k.p != nil && returnsSlice(k.p, k.c.at) {
 		k.e.Kind, k.e.What = life.Append.String(), "to a slice that leaves the stack here"
 		k.e.Verdict, k.e.Remedy = Look, unproven
 		return

@@ -260,16 +260,6 @@ func TestCopiesAreOneCause(t *testing.T) {
 	}
 }
 
-// TestLeavesOfNothingMade: a size that was looked up, but not made, has no parts.
-func TestLeavesOfNothingMade(t *testing.T) {
-	at := frame{place: place{"/m/m.go", 7}}
-	m := sightings{}
-	*m.of(kindOf{trailOf("", []frame{at}), made{size: 16}}) = tally{by: map[heldBy]int{}}
-	if got := m.leaves(at.place, 16); len(got) != 0 {
-		t.Errorf("parts %v", got)
-	}
-}
-
 // TestOutgrownIsNotUsedAgain: arrays that append outgrows die, but the result keeps the
 // last one, which nobody may overwrite: no memory is reused.
 func TestOutgrownIsNotUsedAgain(t *testing.T) {

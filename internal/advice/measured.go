@@ -96,28 +96,6 @@ func (m sightings) sum(at trail, of made, counted map[*tally]int) *tally {
 	return nil
 }
 
-// leaves returns the runtime functions that made the objects of a size at a line, with the
-// fraction of each. If none of the size was seen, it returns the one that made all others.
-func (m sightings) leaves(at place, size int64) map[string]float64 {
-	parts, others, all := map[string]float64{}, map[string]float64{}, 0
-	for k, t := range m[trailOf("", []frame{{place: at}})] {
-		if t.made == 0 {
-			continue
-		}
-		if others[k.leaf] = 1; k.size == size {
-			parts[k.leaf] += float64(t.made)
-			all += t.made
-		}
-	}
-	for leaf := range parts {
-		parts[leaf] /= float64(all)
-	}
-	if len(parts) == 0 && len(others) == 1 {
-		return others
-	}
-	return parts
-}
-
 // trail returns the frames of a way in the packages, from the one that allocates or
 // calls the allocating function.
 func (c *chain) trail() []frame {
@@ -290,7 +268,7 @@ func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool
 	total, known, variance, counted := 0.0, 0.0, 0.0, map[*tally]int{}
 	sizes, seen := map[int64]float64{}, map[int64]float64{}
 	for _, way := range c.ways() {
-		parts := way.parts(t)
+		parts := way.parts(t, c.maker())
 		for _, of := range slices.SortedFunc(maps.Keys(parts), made.compare) {
 			total += parts[of]
 			sizes[of.size] += parts[of]
@@ -314,19 +292,27 @@ func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool
 	return l, objects, true
 }
 
-// parts returns the weight of what each benchmark made on a way, by size, for some
-// sizes; without a benchmark it returns one part.
-func (c *chain) parts(t *site) map[made]float64 {
+// maker is the runtime function that makes memory at the line itself; "" for a callee outside.
+func (c *cause) maker() string {
+	if c.callee != "" {
+		return ""
+	}
+	return c.leaf
+}
+
+// parts returns the weight of what a runtime function made for each benchmark on a way, by size,
+// for some sizes; without a benchmark it returns one part.
+func (c *chain) parts(t *site, leaf string) map[made]float64 {
 	parts := map[made]float64{}
 	for by, s := range c.by {
 		for size, of := range s.sizes {
 			if t.sizes == nil || t.sizes[size] != nil {
-				parts[made{by, size, t.leaf}] = float64(max(of.Bytes, of.Objects, 1))
+				parts[made{by, size, leaf}] = float64(max(of.Bytes, of.Objects, 1))
 			}
 		}
 	}
 	if len(c.by) == 0 {
-		parts[made{leaf: t.leaf}] = float64(max(c.Bytes, c.Objects, 1))
+		parts[made{leaf: leaf}] = float64(max(c.Bytes, c.Objects, 1))
 	}
 	return parts
 }

@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -107,11 +106,7 @@ func (m *mender) lives(s *life.Site) string {
 	if c == nil {
 		return ""
 	}
-	t := site{sizes: c.sizes, leaf: c.leaf}
-	for leaf := range m.x.measured.leaves(c.at, 0) { // one, if the line has no other expression that allocates
-		t.leaf = cmp.Or(t.leaf, leaf)
-	}
-	l, _, ok := m.x.measured.lifetime(c, &t)
+	l, _, ok := m.x.measured.lifetime(c, &c.site)
 	if !ok {
 		l = m.x.lifetime(m.p, s, c)
 	}
