@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/printer"
-	"go/types"
 	"maps"
 	"path"
 	"path/filepath"
@@ -347,44 +346,10 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 // unmatched says what may have made memory that no expression of the line makes.
 func (k *subject) unmatched() {
 	k.e.Kind, k.e.Verdict, k.e.Remedy = "unknown", Unknown, "no expression of the line allocates"
-	if strings.HasPrefix(k.c.leaf, movesSlice) || k.p != nil && returnsSlice(k.p, k.c.at) {
+	if strings.HasPrefix(k.c.leaf, movesSlice) {
 		k.e.Kind, k.e.What = life.Append.String(), "to a slice that leaves the stack here"
 		k.e.Verdict, k.e.Remedy = Look, unproven
-		return
 	}
-	if k.p == nil {
-		return
-	}
-	calls := matching(sitesAt(k.p, k.c.at), func(s *life.Site) bool {
-		return s.Kind == life.Call && s.From == k.c.at.line
-	})
-	if len(calls) == 1 {
-		k.e.Kind, k.e.What, k.e.Verdict = life.Call.String(), spelled(k.p, calls[0].Node), Look
-		k.e.Remedy = unproven + "; no other expression of the line allocates: it may be a receiver or parameter that the " +
-			"compiler moves to the heap as the call begins"
-	}
-}
-
-// returnsSlice reports whether a line returns a slice. If append began the slice on the stack, Go
-// 1.26 moves it to the heap there; a profile without the runtime's frames names only the line.
-func returnsSlice(p *life.Package, at place) bool {
-	for _, fn := range p.Funcs {
-		for _, b := range fn.Blocks {
-			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-			if !ok {
-				continue
-			}
-			if pos := p.Fset.Position(ret.Pos()); pos.Line != at.line || below(pos.Filename) != below(at.file) {
-				continue
-			}
-			for _, v := range ret.Results {
-				if _, slice := v.Type().Underlying().(*types.Slice); slice {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // known replaces the lifetime from the code by the measured one, if there is one. If

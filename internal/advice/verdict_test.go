@@ -71,7 +71,7 @@ func TestRemediesNeedWhatTheyRestOn(t *testing.T) {
 }
 
 // TestReturnsOfSlicesMayAllocate: append begins a slice on the stack, and the return
-// moves it to the heap; returning a number never allocates.
+// moves it to the heap, as the program's call says; returning a number never allocates.
 func TestReturnsOfSlicesMayAllocate(t *testing.T) {
 	x, p := explainerOf(t, `package m
 
@@ -94,7 +94,7 @@ func Sum(in []int) (n int) {
 `)
 	file := p.Fset.Position(p.Files[0].Package).Filename
 	for line, want := range map[int]Verdict{10: Look, 17: Unknown} {
-		c := &cause{at: place{file, line}, function: "m.F"}
+		c := &cause{at: place{file, line}, function: "m.F", leaf: map[int]string{10: "runtime.moveSlice"}[line]}
 		e := x.part(c, p, nil, &site{Totals: Totals{Bytes: 64, Objects: 4}, sizes: map[int64]*Totals{16: {Objects: 4,
 			Bytes: 64}}})
 		if e.Verdict != want {
