@@ -55,14 +55,22 @@ func (k *subject) grown() string {
 	case k.growth.Field != "":
 		return "field " + k.growth.Field + " grows"
 	}
-	if at := k.begun(); at != "" {
-		return at
+	var grows ast.Expr
+	switch n := k.s.Node.(type) {
+	case *ast.CallExpr:
+		grows = n.Args[0]
+	case *ast.IndexExpr:
+		grows = n.X
 	}
-	if call, ok := k.s.Node.(*ast.CallExpr); ok && k.s.Kind == life.Append {
-		list, _ := ast.Unparen(call.Args[0]).(*ast.Ident)
-		if v, ok := k.p.Info.Uses[list].(*types.Var); ok && (v.Kind() == types.LocalVar || v.Kind() == types.ResultVar) {
-			return "what grows is declared at " + k.x.position(k.p, v.Pos())
-		}
+	id, _ := ast.Unparen(grows).(*ast.Ident)
+	v, ok := k.p.Info.Uses[id].(*types.Var)
+	switch {
+	case !ok:
+		return ""
+	case v.Kind() == types.ParamVar:
+		return "what grows is parameter " + v.Name()
+	case v.Kind() == types.LocalVar || v.Kind() == types.ResultVar:
+		return "what grows is declared at " + k.x.position(k.p, v.Pos())
 	}
 	return ""
 }

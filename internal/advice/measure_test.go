@@ -213,11 +213,12 @@ func TestSharesNeedASample(t *testing.T) {
 	}
 }
 
-// TestWhatGrowsIsNamed: the report names the declaration of a slice that append grows from nothing.
+// TestWhatGrowsIsNamed: the report names the declaration of a slice that append grows, or the parameter.
 func TestWhatGrowsIsNamed(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\nfunc f(in map[int]bool, list []int) ([]int, []int) {\n\tvar out []int\n"+
 		"\tfor v := range in {\n\t\tif v > 3 {\n\t\t\tout = append(out, v)\n\t\t}\n\t}\n\treturn out, append(list, 1)\n}\n")
-	want := []string{unproven + "; what grows is declared at m.go:4", unproven}
+	want := []string{unproven + "; what grows is declared at m.go:4",
+		unproven + "; what grows is parameter list"}
 	for i, s := range p.Sites() {
 		k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}}
 		if k.judge(); k.e.Verdict != Look || k.e.Remedy != want[i] {
