@@ -102,9 +102,6 @@ func (k *subject) group() int64 {
 // purpose says what takes the memory, if the expression itself tells.
 func (k *subject) purpose() string {
 	if k.outside() {
-		if first := k.c.once(); first != "" {
-			return "it is made once, by whatever calls " + shortName(first) + " first"
-		}
 		return cmp.Or(k.e.Callee, k.e.What) + " allocates it" + allocator(k.c) +
 			": look at its arguments, or for another function"
 	}
@@ -114,25 +111,6 @@ func (k *subject) purpose() string {
 		return ""
 	}
 	return to + ", which it is made for: " + takes
-}
-
-// once returns the function outside that makes all of the memory, by a sync.Once, on its first call; "" for none.
-func (c *cause) once() (first string) {
-	for _, way := range c.ways() {
-		inner := way.frames[:min(way.inside, len(way.frames))]
-		i := slices.IndexFunc(inner, func(f frame) bool { return f.function == "sync.(*Once).doSlow" })
-		if i < 0 {
-			return ""
-		}
-		for i < len(inner) && strings.HasPrefix(inner[i].function, "sync.") {
-			i++
-		}
-		if i == len(inner) || first != "" && first != inner[i].function {
-			return ""
-		}
-		first = inner[i].function
-	}
-	return first
 }
 
 // usedOnce reports whether a value has exactly one use.

@@ -114,34 +114,3 @@ func TestBoxingKeepsToTheGoVersion(t *testing.T) {
 		}
 	}
 }
-
-// The call that happens to come first does not decide what a package sets up once.
-func TestMadeOnce(t *testing.T) {
-	way := func(inside int, functions ...string) *chain {
-		w := &chain{made: true, inside: inside}
-		for _, f := range functions {
-			w.frames = append(w.frames, frame{function: f})
-		}
-		return w
-	}
-	set := []string{"internal/godebug.(*Setting).Value.func1", "sync.(*Once).doSlow", "sync.(*Once).Do",
-		"internal/godebug.(*Setting).Value", "math/rand.globalRand", "example.org/m.F"}
-	for _, tt := range []struct {
-		name string
-		ways []*chain
-		want string
-	}{
-		{"once", []*chain{way(5, set...)}, "internal/godebug.(*Setting).Value"},
-		{"once and not", []*chain{way(5, set...), way(1, "math/rand.New", "example.org/m.F")}, ""},
-		{"the line itself sets up", []*chain{way(2, "sync.(*Once).doSlow", "sync.(*Once).Do", "example.org/m.F")}, ""},
-		{"a caller sets up", []*chain{way(1, "strings.Repeat", "example.org/m.F", "sync.(*Once).doSlow")}, ""},
-	} {
-		c := &cause{chains: map[string]*chain{}}
-		for i, w := range tt.ways {
-			c.chains[string(rune('a'+i))] = w
-		}
-		if got := c.once(); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
