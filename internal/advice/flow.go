@@ -383,28 +383,21 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 
 // called returns the function of the same package that is called by name at a spot, or nil.
 func (x *explainer) called(at spot) *ssa.Function {
-	for _, call := range x.calls(at.place) {
-		of, p := call.Common().StaticCallee(), call.Parent()
-		if of != nil && of.Pkg == p.Pkg && p.Prog.Fset.Position(call.Pos()).Column == at.column {
-			return of
-		}
-	}
-	return nil
-}
-
-// calls returns the calls of a line, without builtins.
-func (x *explainer) calls(at place) (calls []ssa.CallInstruction) {
-	p := x.pkg(frame{place: at})
+	p := x.pkg(frame{place: at.place})
 	if p == nil {
 		return nil
 	}
 	for _, s := range p.At(at.file, at.line) {
 		call, ok := s.Instr.(ssa.CallInstruction)
-		if ok && s.Kind != life.Append && p.Fset.Position(call.Pos()).Line == at.line {
-			calls = append(calls, call)
+		if !ok {
+			continue
+		}
+		of, pos := call.Common().StaticCallee(), p.Fset.Position(call.Pos())
+		if of != nil && of.Pkg == p.SSA && pos.Line == at.line && pos.Column == at.column {
+			return of
 		}
 	}
-	return calls
+	return nil
 }
 
 // through returns the bytes made on the ways that pass a line, or on all ways if the line is 0.

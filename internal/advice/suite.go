@@ -272,12 +272,8 @@ func leftOut(tests []*suite) string {
 			names = append(names, s.ImportPath+"."+test)
 		}
 	}
-	const shown = 5
-	if len(names) > shown {
-		names = append(names[:shown], fmt.Sprintf("%d more", len(names)-shown))
-	}
 	if len(names) == 0 {
 		return ""
 	}
-	return "; left out, as they fail or are flaky without it: " + strings.Join(names, ", ")
+	return "; left out, as they fail or are flaky without it: " + few(names)
 }
