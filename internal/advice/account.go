@@ -41,7 +41,7 @@ const (
 	Candidate Verdict = "candidate"   // the code meets its conditions; it was not tried
 	Look      Verdict = "look"        // no remedy is known: names what decides, and where
 	Outside   Verdict = "outside"     // the same, for memory that another module or the library allocates
-	Unknown   Verdict = "unexplained" // no expression of the line allocates, or cannot tell which
+	Unknown   Verdict = "unexplained" // no expression of the line allocates
 )
 
 // An Explained is one site of the account.

@@ -111,37 +111,27 @@ func (x *explainer) explain(c *cause) []*Explained {
 }
 
 // oneOf describes and judges what one or several expressions made: those that fit the
-// size of the objects. If their verdicts differ, the account has none.
+// size of the objects. If they differ, no remedy is proven.
 func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site) *Explained {
 	if len(made) == 0 {
 		return x.part(c, p, nil, t)
 	}
 	out := x.part(c, p, made[0], t)
-	what, lives, remedies, known := []string{out.What}, []string{out.Lifetime}, []string{out.Remedy}, true
+	what, lives, alike := []string{out.What}, []string{out.Lifetime}, true
 	for _, s := range made[1:] {
 		o := x.part(c, p, s, t)
+		alike = alike && o.Lifetime == out.Lifetime && o.Remedy == out.Remedy
 		if o.Kind != out.Kind {
 			o.What = o.Kind + " " + o.What
 		}
-		what, lives, remedies = append(what, o.What), append(lives, o.Lifetime), append(remedies, o.Remedy)
-		out.spots = append(out.spots, o.spots...)
-		known = known && o.Verdict == out.Verdict
+		what, lives = append(what, o.What), append(lives, o.Lifetime)
+		out.spots, out.Open = append(out.spots, o.spots...), out.Open || o.Open
 	}
-	lives, remedies = slices.Compact(lives), slices.Compact(remedies)
-	out.What, out.Lifetime = strings.Join(slices.Compact(what), " or "), strings.Join(lives, ", or ")
-	if len(lives) == 1 && len(remedies) == 1 && known {
-		return out
-	}
-	out.Check, out.Fix, out.fixed, out.Decides = "", false, "", ""
-	out.mended, out.others = Finding{}, nil
-	switch {
-	case !known:
-		out.Verdict, out.Open = Unknown, true
-		out.Remedy = "cannot tell which expression of the line allocated"
-	case out.Verdict == Candidate: // cannot tell which of them would help
+	out.What, out.Lifetime = strings.Join(slices.Compact(what), " or "), strings.Join(slices.Compact(lives), ", or ")
+	if !alike { // cannot tell which of them would help
 		out.Verdict, out.Remedy = Look, unproven
-	default:
-		out.Remedy = "one of: " + strings.Join(remedies, "; or ")
+		out.Check, out.Fix, out.fixed, out.Decides = "", false, "", ""
+		out.mended, out.others = Finding{}, nil
 	}
 	return out
 }
