@@ -118,7 +118,7 @@ func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, e
 		for _, at := range rng.Perm(len(contests) * sides) {
 			con, side := contests[at/sides], at%sides
 			v.Progress(fmt.Sprintf("%s, block %d", con.name, block+1))
-			results, err := v.bench(ctx, &con, side == sideFixed)
+			results, err := v.side(ctx, &con, side, block)
 			if err != nil {
 				return nil, err
 			}
@@ -158,7 +158,7 @@ func (v *verifier) calibrate(ctx context.Context, con *contest) error {
 	if con.test() {
 		con.times = "1x"
 	}
-	results, err := v.bench(ctx, con, false)
+	results, err := v.side(ctx, con, sideOld, -1)
 	if err != nil {
 		return err
 	}
@@ -178,6 +178,21 @@ func (v *verifier) calibrate(ctx context.Context, con *contest) error {
 	}
 	con.times = fmt.Sprintf("%dx", max(least, int(n)))
 	return nil
+}
+
+// side runs one side of a contest, for a block, unless an equal run without a remedy is known.
+func (v *verifier) side(ctx context.Context, con *contest, side, block int) (results []*benchfmt.Result, err error) {
+	if side == sideFixed || v.base == nil {
+		return v.bench(ctx, con, side == sideFixed)
+	}
+	key := fmt.Sprint(con.old, con.flags(con.times), side, block)
+	results, known := v.base[key]
+	if !known {
+		if results, err = v.bench(ctx, con, false); err == nil {
+			v.base[key] = results
+		}
+	}
+	return results, err
 }
 
 // bench runs one side of a contest once.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/perf/benchfmt"
+
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
@@ -68,6 +70,8 @@ type verifier struct {
 	suites     map[string]*suite // results of tests without any remedy, by package
 	built      map[string]string // test binaries, by package and overlay
 	module     []*testPackage    // its packages, once requested
+
+	base map[string][]*benchfmt.Result // runs without a remedy that all share, by binary and flags; nil to repeat them
 }
 
 // Verify tries the fixes of the findings and hand-written patches, each alone and in order, in an
