@@ -52,7 +52,7 @@ func TestMachinesInReports(t *testing.T) {
 		"summary.golden":      {"2 machines measured, each block on one of them", "fast: linux/amd64, CPU of fast, 4 CPUs, 18 cells"},
 		"compare.golden":      {"By machine", "machines disagree", "1 better, machines disagree about 1"},
 		"compare.json.golden": {`"machine": "slow"`, `"opposed": true`, `"verdict": "machines disagree"`},
-		"html.golden": {"Several machines measured this run", "By machine, strategies", "CPU of slow", `id="study-1-machines"`, "no difference shown between the 2 machines",
+		"html.golden": {"Several machines measured this run", "By machine, strategies", "CPU of slow", "no difference shown between the 2 machines",
 			"the machines disagree: 0.50x"},
 	} {
 		for _, want := range wants {

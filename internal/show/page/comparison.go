@@ -37,7 +37,7 @@ func NewComparison(a, b cell.Run, comparisons []stat.Comparison, onlyA, onlyB []
 		s.SetExact(v.Exact)
 		h := section{ID: sectionID(i), Name: s.Name}
 		h.addComparisons("All metrics", s)
-		h.Plots = drawn(s.Name, plot.Ratios(s, h.ID), plot.ByMachine(s, h.ID))
+		h.Plots = drawn(s.Name, plot.Ratios(s, h.ID))
 		p.Sections = append(p.Sections, h)
 		p.List(true, h.ID, h.Name)
 	}
