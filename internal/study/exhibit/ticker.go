@@ -27,7 +27,6 @@ func init() {
 // delivers one, and times it from then on. A ticker drops ticks while the receiver is busy,
 // so the loop misses both the lost ticks and the time they waited. The workload market does
 // the same work with ticks that are due on schedule.
-// due on schedule.
 type ticker struct {
 	interval, duration time.Duration
 	processor          *seedProcessor

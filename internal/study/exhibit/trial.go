@@ -2,10 +2,8 @@ package exhibit
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/workload"
@@ -16,7 +14,8 @@ func init() {
 		Name:    "trial",
 		Summary: "repeat one action and count how often it has a certain outcome",
 		Params: []workload.Param{
-			{Name: "kind", Default: "gc-while-off", Help: "what to try; an unknown name lists all"},
+			workload.Choice("kind", "gc-while-off", "what to try; an unknown name lists all",
+				slices.Sorted(maps.Keys(trialKinds))...),
 			workload.Int("trials", "60", "how often", 1, 100_000_000),
 		},
 		New: newTrial,
@@ -57,14 +56,7 @@ func (f whole) Run(_ context.Context, rec *cell.Record) error { return f(rec) }
 func (whole) Close() error { return nil }
 
 func newTrial(env workload.Env) (workload.Task, error) {
-	name := env.Params.String("kind")
-	kind := trialKinds[name]
-	if kind == nil {
-		names := slices.Sorted(maps.Keys(trialKinds))
-		return nil, fmt.Errorf("unknown kind %q%s (there are: %s)",
-			name, workload.DidYouMean(name, names), strings.Join(names, ", "))
-	}
-	n := env.Params.Int("trials")
+	kind, n := trialKinds[env.Params.String("kind")], env.Params.Int("trials")
 	return whole(func(rec *cell.Record) error {
 		rec.Set("/trial/hits:trials", float64(kind(n, rec)))
 		rec.Set("/trial/count:trials", float64(n))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
@@ -75,8 +76,8 @@ func TestTrialUnknownKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.New(workload.Env{Params: workload.Params{"kind": "arena-slots", "trials": "1"}}); err == nil {
-		t.Error("an unknown kind is accepted")
+	if _, err := w.Resolve(map[string]string{"kind": "arena-slots"}); err == nil || !strings.Contains(err.Error(), `did you mean "arena-slot"`) {
+		t.Errorf("an unknown kind: %v", err)
 	}
 	if kinds := slices.Sorted(maps.Keys(trialKinds)); len(kinds) < 10 {
 		t.Errorf("only %q are registered", kinds)

@@ -13,7 +13,6 @@
 // One test holds all of them to the same promise: every task runs once, and a producer's
 // tasks run in the order of submission. A strategy that is no longer a real alternative is
 // deleted: its results stay in the store, its code in the git history.
-// history.
 package ingress
 
 import (
