@@ -26,29 +26,22 @@ func init() {
 type graph struct {
 	Budgeted
 	nodes int
-	trees treeLayout
+	build treeBuilder
 	live  func() uint64 // walks the tree that stays
 	built uint64
 }
 
-// A treeLayout keeps trees in one layout.
-type treeLayout interface {
-	// build makes a tree of n nodes with keys derived from seed. It returns functions that walk and drop the tree.
-	build(n int, seed uint64) (walk func() uint64, drop func(), err error)
-}
+// A treeBuilder makes a tree of n nodes with keys derived from seed. It returns functions that
+// walk and drop the tree.
+type treeBuilder func(n int, seed uint64) (walk func() uint64, drop func(), err error)
+
+var treeBuilders = map[string]treeBuilder{"pointers": pointerTree, "arena": arenaTree, "slab": slabTree}
 
 func newGraph(env Env) (Task, error) {
-	t := &graph{Budgeted: env.Budget, nodes: env.Params.Int("nodes"), built: env.Seed}
-	switch env.Params.String("layout") {
-	case "pointers":
-		t.trees = pointerTrees{}
-	case "arena":
-		t.trees = arenaTrees{}
-	case "slab":
-		t.trees = slabTrees{}
-	}
+	t := &graph{Budgeted: env.Budget, nodes: env.Params.Int("nodes"), built: env.Seed,
+		build: treeBuilders[env.Params.String("layout")]}
 	var err error
-	if t.live, _, err = t.trees.build(t.nodes, t.built); err != nil {
+	if t.live, _, err = t.build(t.nodes, t.built); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -57,7 +50,7 @@ func newGraph(env Env) (Task, error) {
 func (t *graph) Loop(_ int, n int64) (sum uint64) {
 	for range n {
 		t.built++
-		walk, drop, err := t.trees.build(t.nodes, t.built)
+		walk, drop, err := t.build(t.nodes, t.built)
 		if err != nil {
 			panic(fmt.Sprintf("workload: graph: %v", err))
 		}
@@ -76,15 +69,13 @@ func (t *graph) Close() error {
 // key is the i-th key of a tree.
 func key(seed uint64, i int) uint64 { return seed*0x9e3779b97f4a7c15 + uint64(i) }
 
-// pointerTrees has one heap object per node.
-type pointerTrees struct{}
-
 type pointerNode struct {
 	key         uint64
 	left, right *pointerNode
 }
 
-func (pointerTrees) build(n int, seed uint64) (func() uint64, func(), error) {
+// pointerTree has one heap object per node.
+func pointerTree(n int, seed uint64) (func() uint64, func(), error) {
 	root := growPointers(0, n, seed)
 	return func() uint64 { return root.sum() }, func() { root = nil }, nil
 }
@@ -106,10 +97,8 @@ func (n *pointerNode) sum() uint64 {
 	return n.left.sum() + n.key + n.right.sum()
 }
 
-// arenaTrees has the same nodes in typed chunks, one arena per tree.
-type arenaTrees struct{}
-
-func (arenaTrees) build(n int, seed uint64) (func() uint64, func(), error) {
+// arenaTree has the same nodes in typed chunks, in an arena of its own.
+func arenaTree(n int, seed uint64) (func() uint64, func(), error) {
 	a, err := arena.OpenTyped[pointerNode](arena.TypedConfig{})
 	if err != nil {
 		return nil, nil, err
@@ -129,15 +118,13 @@ func growArena(a *arena.Typed[pointerNode], from, to int, seed uint64) *pointerN
 	return n
 }
 
-// slabTrees links nodes by handle, with one slab per tree.
-type slabTrees struct{}
-
 type slabNode struct {
 	key         uint64
 	left, right slab.Handle[slabNode]
 }
 
-func (slabTrees) build(n int, seed uint64) (func() uint64, func(), error) {
+// slabTree links nodes by handle, in a slab of its own.
+func slabTree(n int, seed uint64) (func() uint64, func(), error) {
 	s, err := slab.New[slabNode](slab.Config{Purpose: "graph"})
 	if err != nil {
 		return nil, nil, err
