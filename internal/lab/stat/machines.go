@@ -40,15 +40,16 @@ type MachineComparison struct {
 // 21, 2002). Variances from a few pairs are estimates themselves, so P comes
 // from Welch's test (Biometrika 38, 1951), which corrects Q for that.
 type Heterogeneity struct {
-	Q      float64
-	DF     int
-	P      float64
-	I2     float64
-	Tested bool // at least two machines have two or more pairs with finite ratios
+	Q      float64 `json:"q"`
+	DF     int     `json:"df"`
+	P      float64 `json:"p"`
+	I2     float64 `json:"i2"`
+	Tested bool    `json:"tested"` // at least two machines have two or more pairs with finite ratios
 	// Differ: P is below 0.05 and the ratios are farther apart than the noise
 	// floor. Opposed: they differ so much that no verdict holds for all machines.
-	Differ, Opposed bool
-	Text            string // the result in one sentence
+	Differ  bool   `json:"differ"`
+	Opposed bool   `json:"opposed"`
+	Text    string `json:"text"` // the result in one sentence
 }
 
 // findMachines returns the machines of the finished records, in the order of

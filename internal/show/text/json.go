@@ -116,7 +116,7 @@ type DocumentComparison struct {
 	Warnings []string     `json:"warnings"`
 	// Machines are the results by machine, if several measured; Heterogeneity says whether they agree.
 	Machines      []DocumentMachineComparison `json:"machines,omitempty"`
-	Heterogeneity *DocumentHeterogeneity      `json:"heterogeneity,omitempty"`
+	Heterogeneity *stat.Heterogeneity         `json:"heterogeneity,omitempty"`
 }
 
 // number is a float64 that is null in JSON if it is not finite.
@@ -223,9 +223,11 @@ func documentComparison(c stat.Comparison) DocumentComparison {
 	d := DocumentComparison{
 		Metric: c.Metric, A: c.A, B: c.B, AValue: number(c.AValue), BValue: number(c.BValue), Ratio: number(c.Ratio),
 		Lo: number(c.Lo), Hi: number(c.Hi), P: number(c.P), Pairs: c.Pairs, Floor: number(c.Floor),
-		Verdict: c.Verdict, Reason: c.Reason, Warnings: list(c.Warnings),
+		Verdict: c.Verdict, Reason: c.Reason, Warnings: list(c.Warnings), Heterogeneity: c.Heterogeneity,
 	}
-	d.Machines, d.Heterogeneity = documentByMachine(c)
+	for _, m := range c.Machines {
+		d.Machines = append(d.Machines, DocumentMachineComparison{m.Machine.Name, documentComparison(m.Comparison)})
+	}
 	return d
 }
 

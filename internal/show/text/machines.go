@@ -70,25 +70,3 @@ type DocumentMachineComparison struct {
 	Machine string `json:"machine"` // its name
 	DocumentComparison
 }
-
-// DocumentHeterogeneity says whether the machines of a comparison agree.
-type DocumentHeterogeneity struct {
-	Q       number `json:"q"` // Cochran's
-	DF      int    `json:"df"`
-	P       number `json:"p"`
-	I2      number `json:"i2"`
-	Tested  bool   `json:"tested"`
-	Differ  bool   `json:"differ"`
-	Opposed bool   `json:"opposed"`
-	Text    string `json:"text"`
-}
-
-func documentByMachine(c stat.Comparison) (out []DocumentMachineComparison, h *DocumentHeterogeneity) {
-	for _, m := range c.Machines {
-		out = append(out, DocumentMachineComparison{m.Machine.Name, documentComparison(m.Comparison)})
-	}
-	if x := c.Heterogeneity; x != nil {
-		h = &DocumentHeterogeneity{number(x.Q), x.DF, number(x.P), number(x.I2), x.Tested, x.Differ, x.Opposed, x.Text}
-	}
-	return out, h
-}
