@@ -90,13 +90,11 @@ func (se *Session) measureClaims(ctx context.Context, s *store.Store, session *c
 // experimentsOf returns the experiments that test the claims on this machine,
 // each once.
 func experimentsOf(claims []*claim.Claim) []claim.Doubt {
-	var out []claim.Doubt
+	var all []claim.Outcome
 	for _, c := range claims {
-		if c.Testable() && !slices.ContainsFunc(out, func(d claim.Doubt) bool { return d.Experiment == c.Experiment }) {
-			out = append(out, claim.Doubt{Experiment: c.Experiment})
-		}
+		all = append(all, claim.Outcome{Claim: c, Doubtful: c.Testable()})
 	}
-	return out
+	return claim.InDoubt(all)
 }
 
 // Outcomes reads what the store says about the claims. There may be no store
