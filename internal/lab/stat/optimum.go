@@ -50,24 +50,30 @@ func numeric(c cell.Config, factor string) (float64, bool) {
 	return v, err == nil
 }
 
+// Factors returns the factors of configurations, without the workload: those that differ between them and
+// those that all share.
+func Factors(groups []*Group) (varying, fixed []string) {
+	for _, g := range groups {
+		for _, name := range g.Config.Factors()[1:] {
+			if slices.Contains(varying, name) || slices.Contains(fixed, name) {
+				continue
+			}
+			first := level(groups[0].Config, name)
+			if slices.ContainsFunc(groups, func(g *Group) bool { return level(g.Config, name) != first }) {
+				varying = append(varying, name)
+			} else {
+				fixed = append(fixed, name)
+			}
+		}
+	}
+	return varying, fixed
+}
+
 // curves returns the curves of every numeric factor with enough levels.
 func (s study) curves() []*curve {
 	all := append([]*Group{s.base}, s.others...)
 	var out []*curve
-	var names []string
-	for _, g := range all {
-		for _, name := range g.Config.Factors() {
-			if name != "workload" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	var varying []string
-	for _, name := range names {
-		if slices.ContainsFunc(all, func(g *Group) bool { return level(g.Config, name) != level(s.base.Config, name) }) {
-			varying = append(varying, name)
-		}
-	}
+	varying, _ := Factors(all)
 	for _, factor := range varying {
 		byRest := map[string]*curve{}
 		for _, g := range all {

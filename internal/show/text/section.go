@@ -92,7 +92,7 @@ func Sections(a *stat.Analysis) []*Section {
 			s.Rows = append(s.Rows, &Row{Group: g})
 			byKey[g.Key] = s
 		}
-		s.label()
+		s.label(groups)
 		all = append(all, s)
 	}
 	for _, c := range a.Comparisons {
@@ -109,27 +109,12 @@ func Sections(a *stat.Analysis) []*Section {
 }
 
 // label finds the varying factors and names the rows by them.
-func (s *Section) label() {
-	var names []string
-	for _, r := range s.Rows {
-		for _, name := range r.Config.Factors() {
-			if name != "workload" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	for _, name := range names {
-		first, ok := s.Rows[0].Config.Factor(name)
-		varies := false
-		for _, r := range s.Rows[1:] {
-			value, has := r.Config.Factor(name)
-			varies = varies || value != first || has != ok
-		}
-		if varies {
-			s.Varying = append(s.Varying, name)
-		} else {
-			s.Fixed = append(s.Fixed, Shorten(Clean(name)+"="+Clean(first), 80))
-		}
+func (s *Section) label(groups []*stat.Group) {
+	var fixed []string
+	s.Varying, fixed = stat.Factors(groups)
+	for _, name := range fixed {
+		value, _ := groups[0].Config.Factor(name)
+		s.Fixed = append(s.Fixed, Shorten(Clean(name)+"="+Clean(value), 80))
 	}
 	shown := s.Varying
 	if len(shown) == 0 {
