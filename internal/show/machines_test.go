@@ -91,7 +91,7 @@ func TestOneMachineOfAFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := page.New(page.Run{Meta: fixtureMeta()}, a, page.View{})
-	if p.Machines != nil || len(p.Fingerprint) == 0 || p.Fingerprint[0].Value != "its CPU" {
-		t.Errorf("%+v, %+v", p.Machines, p.Fingerprint)
+	if len(p.Machines) != 1 || p.Machines[0].Name != "" || len(p.Machines[0].Facts) == 0 || p.Machines[0].Facts[0].Value != "its CPU" {
+		t.Errorf("%+v", p.Machines)
 	}
 }

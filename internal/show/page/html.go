@@ -150,6 +150,23 @@ func facts(m cell.Run, machines []*stat.Machine) []Fact {
 		text.MachinesNote}))
 }
 
+// A machine is a machine that measured. Its name is "" if it is the only one.
+type machine struct {
+	Name  string
+	Facts []Fact
+	Notes []string
+}
+
+func machinesOf(only cell.Machine, several []*stat.Machine) (all []machine) {
+	if several == nil {
+		return []machine{{"", fingerprint(only), text.CleanAll(only.Warnings)}}
+	}
+	for _, m := range several {
+		all = append(all, machine{text.Clean(m.Name), fingerprint(m.Fingerprint), text.CleanAll(m.Fingerprint.Warnings)})
+	}
+	return all
+}
+
 func fingerprint(m cell.Machine) []Fact {
 	number := func(v float64, text string) string {
 		if v > 0 {

@@ -24,11 +24,10 @@ import (
 // data. Its fields are for the templates.
 type Page struct {
 	Sheet
-	Fingerprint                      []Fact
-	Answer                           *answer     // of a tuned run
-	Machines                         *text.Table // the machines that measured, if several
-	MachineNotes, Findings, Warnings []string
-	Sections                         []section
+	Answer             *answer // of a tuned run
+	Machines           []machine
+	Findings, Warnings []string
+	Sections           []section
 
 	// For a cell.
 	Failures []string
@@ -103,16 +102,7 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 	p := &Page{
 		Sheet: Sheet{Name: text.RunName(m), Facts: facts(m, text.Several(a)), Noise: text.NoiseLine(a),
 			Repeat: text.Clean(m.Repeat()), Version: text.Clean(m.Version)},
-		Fingerprint: fingerprint(m.Machine), MachineNotes: text.CleanAll(m.Machine.Warnings),
-		Findings: text.CleanAll(a.Findings),
-	}
-	if p.Machines = machinesTable(text.Several(a)); p.Machines != nil {
-		p.Fingerprint, p.MachineNotes = nil, nil // they describe the machine that submitted the cells
-		for _, machine := range a.Machines {
-			for _, note := range machine.Fingerprint.Warnings {
-				p.MachineNotes = append(p.MachineNotes, text.Clean(machine.Name+": "+note))
-			}
-		}
+		Machines: machinesOf(m.Machine, text.Several(a)), Findings: text.CleanAll(a.Findings),
 	}
 	for _, warning := range a.Warnings {
 		p.Warnings = append(p.Warnings, text.Warning(warning))
