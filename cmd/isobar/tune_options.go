@@ -97,6 +97,11 @@ func (o *serverOptions) params() (workload.Params, error) {
 	case given["load"] != "" && given["ready"] == "" && given["url"] == "":
 		return nil, errors.New("--load: say with --ready what answers when the server is ready: a URL, or host:port")
 	}
+	for _, p := range o.w.Params {
+		if p.Unless != "" && p.Name != "url" && given[p.Unless] != "" && given[p.Name] != "" { // url says what is ready
+			return nil, fmt.Errorf("--%s is for the built-in load: leave it out, or --%s", p.Name, p.Unless)
+		}
+	}
 	return o.w.Resolve(given)
 }
 

@@ -194,6 +194,20 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 }
 
+// TestLoadCommandHasNoRate: parameters that a load command does without are not part of its configuration.
+func TestLoadCommandHasNoRate(t *testing.T) {
+	w, err := Lookup("serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for load, want := range map[string]bool{"": true, "./load": false} {
+		p, err := w.Resolve(given{"load": load})
+		if _, rate := p["rate"]; err != nil || rate != want || p["stop-within"] == "" {
+			t.Errorf("load %q: %v, %v", load, p, err)
+		}
+	}
+}
+
 // TestResolveNamesTheFirst: if several parameters are unknown, the error always names
 // the same one.
 func TestResolveNamesTheFirst(t *testing.T) {

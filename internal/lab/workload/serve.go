@@ -31,16 +31,16 @@ func init() {
 		NeedsCommand: true,
 		Params: []Param{
 			{Name: "url", Default: "http://127.0.0.1:8080/", Help: "what to request: an http URL on a loopback address",
-				Check: checkURL},
-			{Name: "rate", Default: "1000",
+				Check: checkURL, Unless: "load"},
+			builtIn(Param{Name: "rate", Default: "1000",
 				Help: "requests a second on a fixed schedule; 0 sends one after another; several such as 500:1000:2000 load " +
 					"in turn, each for the same time",
-				Check: checkRates},
-			Int("connections", "16", "connections", 1, 10_000),
-			Bytes("body", "0", "bytes that each request posts; 0: GET", 0, 1<<26),
-			Duration("for", "3s", "length of the load", 10*time.Millisecond, time.Hour),
-			{Name: "warmup", Default: "auto", Help: "length of the load before recording starts; auto ends when response " +
-				"times no longer change, after 500ms to 10s", Check: checkWarmup},
+				Check: checkRates}),
+			builtIn(Int("connections", "16", "connections", 1, 10_000)),
+			builtIn(Bytes("body", "0", "bytes that each request posts; 0: GET", 0, 1<<26)),
+			builtIn(Duration("for", "3s", "length of the load", 10*time.Millisecond, time.Hour)),
+			builtIn(Param{Name: "warmup", Default: "auto", Help: "length of the load before recording starts; auto ends when " +
+				"response times no longer change, after 500ms to 10s", Check: checkWarmup}),
 			{Name: "load", Default: "",
 				Help: "a shell command that loads the server instead of the built-in load; its output is read for " +
 					"figures"},
@@ -91,6 +91,12 @@ func checkReady(s string) error {
 	return nil
 }
 
+// builtIn makes p a parameter of the built-in load.
+func builtIn(p Param) Param {
+	p.Unless = "load"
+	return p
+}
+
 // served is to an unmodified server what exec is to an unmodified program. CPU time, memory and
 // collections cover the server's whole life. The load comes from this process or from a command,
 // with the default collector settings. Latency is that of the built-in load.
@@ -103,7 +109,7 @@ func newServed(env Env) (Task, error) {
 	if len(env.Command) == 0 {
 		return nil, errors.New(`no command: put the server after --, as in "serve -- ./server -port 8080"`)
 	}
-	target, err := url.Parse(env.Params.String("url"))
+	target, err := url.Parse(env.Params["url"]) // a load command may do without
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,8 @@ type Param struct {
 	Check func(string) error
 	// Path marks parameters that name a file.
 	Path bool
+	// Unless names the parameter that does without this one, which then has no default.
+	Unless string
 }
 
 // Env is the input of New.
@@ -227,6 +229,9 @@ func (w *Workload) Resolve(given map[string]string) (Params, error) {
 	names := make([]string, 0, len(w.Params))
 	for _, d := range w.Params {
 		value, ok := given[d.Name]
+		if !ok && given[d.Unless] != "" {
+			continue
+		}
 		if !ok {
 			value = d.Default
 		}
