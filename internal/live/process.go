@@ -71,6 +71,9 @@ func openProcess(pid int, c Config) (Feed, error) {
 	f.web, others = firstWithFigures(pid, ports, c)
 	switch {
 	case f.web != nil:
+	case k.stopped:
+		f.note = "only what the kernel knows is shown: a signal or a debugger has stopped the process, and its ports do " +
+			"not answer: watch it again when it runs"
 	case len(others) > 0:
 		f.note = fmt.Sprintf("at the ports that it listens on (%v) a program with another command line has figures: name "+
 			"the URL to watch that%s", others, onlyKernel)
@@ -206,4 +209,5 @@ func (f *processFeed) Close() error {
 type kernelReading struct {
 	name, started          string
 	resident, cpu, threads float64
+	stopped                bool // by a signal or a debugger
 }

@@ -32,6 +32,7 @@ func look(pid int) (kernelReading, error) {
 	return kernelReading{
 		name: s.Comm, started: strconv.FormatUint(s.Starttime, 10),
 		resident: float64(s.ResidentMemory()), cpu: s.CPUTime(), threads: float64(s.NumThreads),
+		stopped: s.State == "T" || s.State == "t",
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -86,6 +87,32 @@ func TestProcessThatDoesNot(t *testing.T) {
 	defer shell.Process.Kill()
 	if _, err := Open(strconv.Itoa(shell.Process.Pid), Config{Interval: short}); err == nil || !strings.Contains(err.Error(), "not a Go program") {
 		t.Errorf("sleep: %v", err)
+	}
+}
+
+// A stopped process is not told to import what it may have.
+func TestProcessThatIsStopped(t *testing.T) {
+	if os.Getenv("ISOBAR_TEST_STOPPED") != "" {
+		select {}
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestProcessThatIsStopped$")
+	child.Env = append(os.Environ(), "ISOBAR_TEST_STOPPED=1")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer child.Wait()
+	defer child.Process.Kill()
+	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(child.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatal(err, status)
+	}
+	f := openTest(t, strconv.Itoa(child.Process.Pid), Config{Interval: short})
+	next(t, f)
+	if notes := f.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "has stopped the process") {
+		t.Errorf("notes are %q", notes)
 	}
 }
 
