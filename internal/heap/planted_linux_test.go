@@ -34,6 +34,7 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"goroutine", "main.stuck", "main.stuck"},
 	{"channel", "main.jobs", "global at"},
 	{"waiter", "in main.deliver", "in main.deliver"},
+	{"pooled", "in main.deliver", "global at"}, // without types a pool is like any variable
 	{"pool", "main.buffers", "global at"},
 	{"finalizer", "objects with a finalizer", "objects with a finalizer"},
 	{"context", "main.request", "global at"},

@@ -35,8 +35,9 @@ type Graph struct {
 	parent []uint32 // number of the root, or slot plus number of roots, that first led here
 	edge   []uint32 // offset of the pointer in the parent, in words; the label if the parent is a root
 	queue  []uint32
-	late   []uint32 // the runtime's objects, to be followed after what else is reached
+	late   []uint32 // objects to be followed after what else is reached
 	lately bool     // no more is put off
+	allgs  uint32   // slot of the runtime's array of goroutines
 }
 
 // A rootNode is a variable or goroutine, whose roots are summed up together.
@@ -71,6 +72,7 @@ func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables [
 		state: make([]uint32, im.Slots), parent: make([]uint32, im.Slots), edge: make([]uint32, im.Slots),
 		layouts: make([]layout, 2),
 	}
+	g.allgs, _, _ = im.Object(im.Allgs)
 	g.label("")
 	g.nameRoots()
 	var ranked [ranks][]*image.Root
@@ -114,20 +116,28 @@ func (g *Graph) follow(r *image.Root, root uint32) {
 	g.entries = append(g.entries, entry{root, slot})
 	queued := len(g.queue)
 	g.reach(slot, span, offset, s, root, g.label(path))
-	g.putOff(queued, slot, r.To == g.im.Allgs || strings.HasPrefix(r.Func, "runtime."))
+	w, _ := g.rootWord(r)
+	g.putOff(queued, slot, pooled(w) || strings.HasPrefix(r.Func, "runtime."))
 }
 
-// putOff moves what was queued last if it is an object of the runtime. By waiters, timers and so on
-// these lead from one part of the program to any other: longer paths name what it holds better.
-func (g *Graph) putOff(queued int, slot uint32, internal bool) {
+// putOff moves what was queued last, if anything was, to be followed late: what leads from one part
+// of the program to any other. The runtime's objects do so, as waiters and timers, and what a pool
+// keeps. Longer paths name what they hold better.
+func (g *Graph) putOff(queued int, slot uint32, late bool) {
 	if g.lately || len(g.queue) == queued {
 		return
 	}
 	s := &g.layouts[g.state[slot]].shape
-	if internal || s.form == value && strings.HasPrefix(s.t.Name, "runtime.") {
+	if late || s.form == value && strings.HasPrefix(s.t.Name, "runtime.") {
 		g.late = append(g.late, g.queue[queued:]...)
 		g.queue = g.queue[:queued]
 	}
+}
+
+// pooled reports whether a word refers to what a sync.Pool keeps.
+func pooled(w gotype.Word) bool {
+	return w.Type != nil && w.Type.Kind == gotype.Unsafe &&
+		(strings.HasSuffix(w.Path, ".local") || strings.HasSuffix(w.Path, ".victim"))
 }
 
 // reach marks an object, or improves its known shape.
@@ -226,7 +236,7 @@ func (g *Graph) drain(ctx context.Context) error {
 			}
 			queued, waiter := len(g.queue), l.shape.form == channel && !w.known
 			g.reach(target, span, into, s, offset+slot, uint32(at/8))
-			g.putOff(queued, target, waiter)
+			g.putOff(queued, target, waiter || w.pooled || slot == g.allgs)
 			l = &g.layouts[g.state[slot]] // reach may reallocate the layouts
 		})
 	}

@@ -77,10 +77,11 @@ type layout struct {
 
 // A word describes a pointer word of a shape.
 type word struct {
-	known bool
-	label uint32 // of the path from the object's start
-	t     *gotype.Type
-	to    shape // of the pointer's target, if the type determines it
+	known  bool
+	pooled bool
+	label  uint32 // of the path from the object's start
+	t      *gotype.Type
+	to     shape // of the pointer's target, if the type determines it
 }
 
 // shapeID returns the number of a shape.
@@ -122,7 +123,7 @@ func (g *Graph) layout(s shape) layout {
 			l.period, prefix = s.t.Size, "[]"
 		}
 		for _, w := range s.t.Words() {
-			put(w.Offset, word{label: g.label(prefix + w.Path), t: w.Type, to: pointee(w.Type)})
+			put(w.Offset, word{label: g.label(prefix + w.Path), t: w.Type, to: pointee(w.Type), pooled: pooled(w)})
 		}
 	case mapHead:
 		put(f["internal/runtime/maps.Map.dirPtr"], word{label: g.label("")})
