@@ -137,7 +137,7 @@ func plain(info *types.Info, e ast.Expr) bool {
 		case *ast.CallExpr:
 			fun, _ := n.Fun.(*ast.Ident)
 			_, builtin := info.Uses[fun].(*types.Builtin)
-			if !builtin && !(info.Types[n.Fun].IsType() && check.IsInteger(info.TypeOf(n))) {
+			if !builtin && !tells(info, n) && !(info.Types[n.Fun].IsType() && check.IsInteger(info.TypeOf(n))) {
 				return false
 			}
 		case *ast.FuncLit, *ast.UnaryExpr, *ast.IndexExpr, *ast.TypeAssertExpr, *ast.StarExpr, *ast.CompositeLit:
@@ -145,6 +145,16 @@ func plain(info *types.Info, e ast.Expr) bool {
 		}
 	}
 	return true
+}
+
+// tells reports whether a call is of a method that says how many there are, by its name.
+func tells(info *types.Info, call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || info.Selections[sel] == nil || len(call.Args) > 0 || !check.IsInteger(info.TypeOf(call)) {
+		return false
+	}
+	name := sel.Sel.Name
+	return name == "Len" || name == "Length" || name == "Size" || strings.HasPrefix(name, "Num")
 }
 
 // listed reports whether a statement is one of a list, so that another may stand

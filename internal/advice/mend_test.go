@@ -41,6 +41,15 @@ func filtered(in []int) (out []int) {
 	return out
 }
 
+func measured(in reflect.Value) (out []int) {
+	for i := 0; i < in.Len(); i++ {
+		if in.Index(i).Int() > 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 func silent(in []int) (out []int) {
 	for _, v := range in {
 		if v > 0 {
@@ -110,6 +119,7 @@ const mendableTest = `package m
 
 import (
 	"container/heap"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -126,6 +136,9 @@ func Test(t *testing.T) {
 		if filtered(in) != nil || len(filtered(ones)) != 300 {
 			t.Error("filtered", filtered(in))
 		}
+		if measured(reflect.ValueOf(in)) != nil || len(measured(reflect.ValueOf(ones))) != 300 {
+			t.Error("measured")
+		}
 	}
 }
 
@@ -140,6 +153,12 @@ func BenchmarkCapacity(b *testing.B) {
 func BenchmarkFiltered(b *testing.B) {
 	for b.Loop() {
 		sum += len(filtered(ones))
+	}
+}
+
+func BenchmarkMeasured(b *testing.B) {
+	for b.Loop() {
+		sum += len(measured(reflect.ValueOf(ones)))
 	}
 }
 
@@ -218,7 +237,7 @@ func TestMendedFixesHold(t *testing.T) {
 	for _, f := range v.Fixes {
 		outcome[f.Finding.Function[strings.LastIndexByte(f.Finding.Function, '.')+1:]] = f.Outcome + ": " + f.Reason + f.Diff
 	}
-	for _, name := range []string{"capacity", "filtered"} {
+	for _, name := range []string{"capacity", "filtered", "measured"} {
 		if !strings.HasPrefix(outcome[name], Kept) {
 			t.Errorf("%s: %q, want it kept", name, outcome[name])
 		}
