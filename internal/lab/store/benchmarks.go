@@ -3,13 +3,13 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -20,27 +20,17 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// Our exports are ordinary Go benchmark files with four additions, which
-// benchstat ignores and Import reads:
+// Our exports are ordinary Go benchmark files with two additions, which benchstat ignores:
 //
-//   - the configuration line "format: isobar";
 //   - where a fleet measured, configuration lines with the worker ("machine") and
 //     the digest of its host ("host") before the results of each machine, by
 //     which benchstat keeps machines apart;
-//   - "metric=" in the lines of unit metadata, the name of the metric behind a
-//     unit;
-//   - before each result a line that begins with markPrefix. It says which cell
-//     the result is of, and holds metrics that are 0 in more than half of the
-//     repetitions, other than those that go test reports too: benchstat cannot
-//     take geometric means over zeros and would warn of each.
-const (
-	formatKey   = "format"
-	formatValue = "isobar"
-	metricKey   = "metric"
-	machineKey  = "machine"
-	hostKey     = "host"
-	markPrefix  = "# isobar:"
-)
+//   - before each result a line that begins with markPrefix: its record in JSON, without
+//     histograms, which Import takes instead of the result.
+//
+// Results lack metrics that are 0 in more than half of the repetitions, other than those that go
+// test reports too: benchstat cannot take geometric means over zeros and would warn of each.
+const markPrefix = "# isobar: {"
 
 // testUnits are the metrics that go test reports too, under its own units.
 var testUnits = map[string]string{cell.OpTime: "ns/op", cell.OpBytes: "B/op", cell.OpAllocs: "allocs/op"}
@@ -92,19 +82,23 @@ func exportBenchmarks(w io.Writer, run Run, _ []cell.Cell, records []*cell.Recor
 	}
 	here := configuration{}
 	here.change(w, [][2]string{
-		{formatKey, formatValue}, {"goos", run.Machine.OS}, {"goarch", run.Machine.Arch},
-		{"pkg", "github.com/isobar-go/isobar"}, {"cpu", run.Machine.CPU},
+		{"goos", run.Machine.OS}, {"goarch", run.Machine.Arch}, {"pkg", "github.com/isobar-go/isobar"},
+		{"cpu", run.Machine.CPU},
 	})
 	b.head(w)
 	out := benchfmt.NewWriter(w)
 	for i, rec := range records {
-		loud, quiet := b.values(rec, all[i])
-		if len(loud) == 0 {
+		values := b.values(rec, all[i])
+		if len(values) == 0 {
 			continue // nothing was measured
 		}
 		here.change(w, whereabouts(run, rec))
-		writeMark(w, rec, quiet)
-		if err := out.Write(b.result(rec, loud)); err != nil {
+		mark, err := json.Marshal(cell.Record{Cell: rec.Cell, Metrics: all[i], Origin: rec.Origin})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s%s\n", markPrefix, mark[1:])
+		if err := out.Write(b.result(rec, values)); err != nil {
 			return err
 		}
 	}
@@ -139,45 +133,28 @@ func (b *benchmarks) head(w io.Writer) {
 	b.unit = units(names)
 	fmt.Fprintln(w)
 	for _, metric := range names {
-		fmt.Fprintf(w, "Unit %s better=%s %s=%s\n", b.unit[metric], cell.Better(metric), metricKey, metric)
+		fmt.Fprintf(w, "Unit %s better=%s\n", b.unit[metric], cell.Better(metric))
 	}
 	fmt.Fprintln(w)
 }
 
-// values splits a record's figures into those that benchstat can compare and those that are
-// mostly 0, which have no ratio. If all are mostly 0, they come first.
-func (b *benchmarks) values(rec *cell.Record, metrics map[string]float64) (loud, quiet []benchfmt.Value) {
+// values returns the figures that benchstat can compare: those that are not mostly 0, or all if all are.
+func (b *benchmarks) values(rec *cell.Record, metrics map[string]float64) (values []benchfmt.Value) {
 	key := rec.Cell.Key()
-	for _, metric := range slices.Sorted(maps.Keys(metrics)) {
+	quiet := func(metric string) bool { return b.zeros[[2]string{key, metric}] > 0 }
+	names := slices.Sorted(maps.Keys(metrics))
+	if slices.ContainsFunc(names, func(metric string) bool { return !quiet(metric) }) {
+		names = slices.DeleteFunc(names, quiet)
+	}
+	for _, metric := range names {
 		v := benchfmt.Value{Value: metrics[metric], Unit: b.unit[metric]}
-		if b.zeros[[2]string{key, metric}] > 0 {
-			quiet = append(quiet, v)
-			continue
-		}
 		if v.Value == 0 {
 			// The reader does not scale 0 and would mistake its unit for another one.
 			_, v.Unit = benchunit.Tidy(0, v.Unit)
 		}
-		loud = append(loud, v)
+		values = append(values, v)
 	}
-	if len(loud) == 0 {
-		return quiet, nil
-	}
-	return loud, quiet
-}
-
-// writeMark writes the line before a result, with its cell and the quiet
-// figures.
-func writeMark(w io.Writer, rec *cell.Record, quiet []benchfmt.Value) {
-	fmt.Fprintf(w, "%s block=%d order=%d workload=%s",
-		markPrefix, rec.Cell.Block, rec.Cell.Order, url.QueryEscape(rec.Cell.Workload))
-	if study := rec.Cell.Study; study != "" {
-		fmt.Fprintf(w, ";%s", url.QueryEscape(study))
-	}
-	for _, v := range quiet {
-		fmt.Fprintf(w, " %v %s", v.Value, v.Unit)
-	}
-	fmt.Fprintln(w)
+	return values
 }
 
 func (b *benchmarks) result(rec *cell.Record, values []benchfmt.Value) *benchfmt.Result {
@@ -198,7 +175,7 @@ func whereabouts(run Run, rec *cell.Record) [][2]string {
 	if o := rec.Origin; o != nil {
 		m, worker, host = o.Machine, o.Worker, o.Machine.Hostname
 	}
-	return [][2]string{{machineKey, worker}, {hostKey, host}, {"goos", m.OS}, {"goarch", m.Arch}, {"cpu", m.CPU}}
+	return [][2]string{{"machine", worker}, {"host", host}, {"goos", m.OS}, {"goarch", m.Arch}, {"cpu", m.CPU}}
 }
 
 // A configuration is the set of its lines in force.
@@ -237,60 +214,29 @@ func benchmarkName(c cell.Config, cpus int) []byte {
 	return fmt.Appendf(nil, "%s-%d", &b, cpus)
 }
 
-// A mark is a parsed line with markPrefix, about the result that follows.
-type mark struct {
-	block, order int
-	workload     string
-	study        string // "" if the workload has only one in the run
-	values       []benchfmt.Value
-}
-
-// readMarks returns the marks by the line number of their result.
-func readMarks(data []byte, file string) (map[int]*mark, error) {
-	marks := make(map[int]*mark)
-	var pending *mark
+// readMarks returns the records in lines with markPrefix by the line number of the result that follows.
+func readMarks(data []byte, file string) (map[int]*cell.Record, error) {
+	marks := make(map[int]*cell.Record)
+	var pending *cell.Record
 	number := 0
 	for line := range bytes.Lines(data) {
 		number++
 		if text, ok := strings.CutPrefix(string(line), markPrefix); ok {
-			m, err := parseMark(text)
+			var rec cell.Record
+			err := cell.Decode(strings.NewReader("{"+text), &rec)
+			for metric, value := range rec.Metrics {
+				err = cmp.Or(err, checkMetric(metric, value))
+			}
+			pending = &cell.Record{Cell: rec.Cell, Metrics: rec.Metrics, Origin: rec.Origin}
+			if c := rec.Cell; err == nil && (c.Block < 0 || c.Order < 0) {
+				err = errors.New("want a block and an order of 0 or more")
+			}
 			if err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", file, number, err)
 			}
-			pending = m
 		} else if pending != nil && bytes.HasPrefix(line, []byte("Benchmark")) {
 			marks[number], pending = pending, nil
 		}
 	}
 	return marks, nil
-}
-
-func parseMark(text string) (*mark, error) {
-	m := new(mark)
-	fields := strings.Fields(text)
-	if len(fields) < 3 || len(fields)%2 != 1 {
-		return nil, fmt.Errorf("want %s block=N order=N workload=NAME and pairs of value and unit", markPrefix)
-	}
-	if _, err := fmt.Sscanf(strings.Join(fields[:2], " "), "block=%d order=%d", &m.block, &m.order); err != nil ||
-		m.block < 0 || m.order < 0 {
-		return nil, fmt.Errorf("%q %q: want block=N order=N", fields[0], fields[1])
-	}
-	names, ok := strings.CutPrefix(fields[2], "workload=")
-	workload, study, _ := strings.Cut(names, ";")
-	var errs [2]error
-	workload, errs[0] = url.QueryUnescape(workload)
-	study, errs[1] = url.QueryUnescape(study)
-	if !ok || errors.Join(errs[:]...) != nil {
-		return nil, fmt.Errorf("%q: want workload=NAME, or workload=NAME;STUDY", fields[2])
-	}
-	m.workload, m.study = strings.ToValidUTF8(workload, replacement), strings.ToValidUTF8(study, replacement)
-	for i := 3; i < len(fields); i += 2 {
-		v := benchfmt.Value{Unit: fields[i+1]}
-		var err error
-		if v.Value, err = strconv.ParseFloat(fields[i], 64); err != nil {
-			return nil, fmt.Errorf("%q: want a number", fields[i])
-		}
-		m.values = append(m.values, v)
-	}
-	return m, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -107,119 +106,87 @@ func readBenchmarks(data []byte, file string) (*imported, error) {
 	return im, nil
 }
 
-// add adds one result. m is nil unless Export wrote the file.
-func (im *imported) add(result *benchfmt.Result, m *mark, units benchfmt.UnitMetadataMap) error {
-	c := cell.Cell{Index: len(im.cells)}
-	var err error
-	if c.Config, err = parseName(result, m); err != nil {
-		return err
+// add adds one result, or the record that Export wrote before it, if it did.
+func (im *imported) add(result *benchfmt.Result, mark *cell.Record, units benchfmt.UnitMetadataMap) (err error) {
+	rec := mark
+	if rec == nil {
+		if rec, err = readResult(result, units); err != nil {
+			return err
+		}
+		if _, ok := im.orders[rec.Cell.Key()]; !ok {
+			im.orders[rec.Cell.Key()] = len(im.orders)
+		}
+		rec.Cell.Order = im.orders[rec.Cell.Key()]
 	}
-	key := c.Key()
-	if _, ok := im.orders[key]; !ok {
-		im.orders[key] = len(im.orders)
-	}
-	c.Order = im.orders[key]
-	values := result.Values
-	if m != nil {
-		c.Block, c.Order = m.block, m.order
-		values = append(values, m.values...)
-	}
-	for im.taken[fmt.Sprint(c.Block, key)] {
+	c := &rec.Cell
+	c.Index = len(im.cells)
+	for im.taken[fmt.Sprint(c.Block, c.Key())] {
 		c.Block++
 	}
-	im.taken[fmt.Sprint(c.Block, key)] = true
-	rec := &cell.Record{Cell: c}
-	if worker := result.GetConfig(machineKey); m != nil && worker != "" {
-		rec.Origin = &cell.Origin{Worker: worker,
-			Machine: cell.Machine{Hostname: result.GetConfig(hostKey), OS: result.GetConfig("goos"),
-				Arch: result.GetConfig("goarch"), CPU: result.GetConfig("cpu")}}
+	im.taken[fmt.Sprint(c.Block, c.Key())] = true
+	im.cells = append(im.cells, *c)
+	im.records = append(im.records, rec)
+	return nil
+}
+
+// readResult returns a result as a record of block 0.
+func readResult(result *benchfmt.Result, units benchfmt.UnitMetadataMap) (*cell.Record, error) {
+	c, err := parseName(result)
+	if err != nil {
+		return nil, err
 	}
-	if m == nil {
-		rec.Set(cell.Ops, float64(result.Iters))
-	}
-	for _, v := range values {
+	rec := &cell.Record{Cell: cell.Cell{Config: c}}
+	rec.Set(cell.Ops, float64(result.Iters))
+	for _, v := range result.Values {
 		unit, value := v.Unit, v.Value
 		if v.OrigUnit != "" {
 			unit, value = v.OrigUnit, v.OrigValue
 		}
 		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return fmt.Errorf("%v %s: want a finite number", value, unit)
+			return nil, fmt.Errorf("%v %s: want a finite number", value, unit)
 		}
-		metric := metricOf(unit, units)
+		metric := unit
+		for name, u := range testUnits {
+			if u == unit {
+				metric = name
+			}
+		}
 		if _, ok := rec.Metrics[metric]; ok {
-			return fmt.Errorf("two values in %s: want one per unit", unit)
+			return nil, fmt.Errorf("two values in %s: want one per unit", unit)
 		}
 		rec.Set(metric, value)
 		if units.GetBetter(unit) > 0 && !cell.HigherIsBetter(metric) {
 			rec.Warn("direction", "larger values of %s are better, but verdicts treat smaller ones as better", metric)
 		}
 	}
-	im.cells = append(im.cells, c)
-	im.records = append(im.records, rec)
-	return nil
+	return rec, nil
 }
 
-// metricOf is the inverse of unitOf.
-func metricOf(unit string, units benchfmt.UnitMetadataMap) string {
-	if m := units.Get(unit, metricKey); m != nil && m.Value != "" {
-		return m.Value
-	}
-	for metric, u := range testUnits {
-		if u == unit {
-			return metric
-		}
-	}
-	return unit
-}
-
-// parseName reads the configuration from a benchmark's name and, unless Export
-// wrote it, from the "pkg:" line.
-func parseName(result *benchfmt.Result, m *mark) (cell.Config, error) {
-	ours := m != nil && result.GetConfig(formatKey) == formatValue
+// parseName reads the configuration from a benchmark's name and the "pkg:" line. Only a valid GC
+// setting counts as a setting; parameters named like another one are renamed.
+func parseName(result *benchfmt.Result) (cell.Config, error) {
 	base, parts := result.Name.Parts()
 	c := cell.Config{Workload: string(base), GC: UnknownGC}
-	if ours {
-		c.Workload, c.Study = m.workload, m.study
-	} else if pkg := result.GetConfig("pkg"); pkg != "" {
+	if pkg := result.GetConfig("pkg"); pkg != "" {
 		c.Params = map[string]string{"pkg": pkg}
 	}
 	for i, part := range parts {
 		text := string(part)
 		if text[0] == '-' {
-			if !ours {
-				c.GOMAXPROCS, _ = strconv.Atoi(text[1:]) // digits, see benchfmt; 0 if there are too many
-			}
+			c.GOMAXPROCS, _ = strconv.Atoi(text[1:]) // digits, see benchfmt; 0 if there are too many
 			continue
 		}
 		name, value, ok := strings.Cut(text[1:], "=")
 		if !ok || name == "" {
 			name, value = fmt.Sprintf("sub%d", i+1), text[1:]
 		}
-		if ours {
-			var err error
-			if value, err = url.PathUnescape(value); err != nil {
-				return c, fmt.Errorf("%q: %w", text, err)
-			}
-			value = strings.ToValidUTF8(value, replacement)
+		_, notGC := cell.ParseGC(value)
+		if name == "workload" || cell.IsSetting(name) && (name != "gc" || notGC != nil) {
+			name = "own." + name
 		}
-		if err := setFactor(&c, name, value, ours); err != nil {
+		if err := c.Set(name, value); err != nil {
 			return c, err
 		}
 	}
 	return c, nil
-}
-
-// setFactor sets one factor of a configuration. In foreign names only a valid
-// GC setting counts as one; parameters named like one of our settings are
-// renamed.
-func setFactor(c *cell.Config, name, value string, ours bool) error {
-	_, notGC := cell.ParseGC(value)
-	switch {
-	case name == "gc" && value == UnknownGC.Name && ours:
-		c.GC = UnknownGC
-		return nil
-	case name == "workload", cell.IsSetting(name) && !ours && (name != "gc" || notGC != nil):
-		name = "own." + name
-	}
-	return c.Set(name, value)
 }

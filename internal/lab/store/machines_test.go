@@ -43,7 +43,7 @@ func TestMachinesTravel(t *testing.T) {
 	if err := s.Export(&csv, id, "csv"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"machine: w0\nhost: h0\ncpu: CPU 0\n# isobar: block=0", "machine: w1\nhost: h1\ncpu: CPU 1\n# isobar: block=1", "machine: \nhost: \ncpu: own CPU\n# isobar: block=3", "W/gc=default-8", "W/gc=default-2"} {
+	for _, want := range []string{"machine: w0\nhost: h0\ncpu: CPU 0\n# isobar: {\"cell\":", "machine: w1\nhost: h1\ncpu: CPU 1\n# isobar: {\"cell\":", "machine: \nhost: \ncpu: own CPU\n# isobar: {\"cell\":", "W/gc=default-8", "W/gc=default-2"} {
 		if !strings.Contains(bench.String(), want) {
 			t.Errorf("the benchmarks lack %q:\n%s", want, &bench)
 		}

@@ -118,11 +118,8 @@ func (a *appender) append(rec *cell.Record, profiles map[string][]byte) error {
 		return a.refused(index)
 	}
 	for metric, value := range rec.Metrics {
-		if metric == "" || strings.ContainsFunc(metric, unicode.IsSpace) {
-			return fmt.Errorf("cell %d: metric %q: want a name without spaces", index, metric)
-		}
-		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return fmt.Errorf("cell %d: metric %s is %v: omit metrics that were not measured", index, metric, value)
+		if err := checkMetric(metric, value); err != nil {
+			return fmt.Errorf("cell %d: %w", index, err)
 		}
 		if _, err := a.sample.Exec(a.run, index, metric, value); err != nil {
 			return err
@@ -140,6 +137,17 @@ func (a *appender) append(rec *cell.Record, profiles map[string][]byte) error {
 			data); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkMetric returns an error if the store cannot hold a metric.
+func checkMetric(name string, value float64) error {
+	if name == "" || strings.ContainsFunc(name, unicode.IsSpace) {
+		return fmt.Errorf("metric %q: want a name without spaces", name)
+	}
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return fmt.Errorf("metric %s is %v: omit metrics that were not measured", name, value)
 	}
 	return nil
 }

@@ -227,7 +227,6 @@ BenchmarkEncode/gc=200-8   	  1	      5 ns/op
 
 func TestImportRefuses(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "s.db"))
-	mark := markPrefix + " block=0 order=0 workload=x"
 	for text, want := range map[string]string{
 		"":                       "f.txt: no benchmark results",
 		"hello\n":                "f.txt: no benchmark results",
@@ -237,21 +236,15 @@ func TestImportRefuses(t *testing.T) {
 		"BenchmarkX 1":           "f.txt:1: ",
 		"BenchmarkX 1 NaN ns/op": "f.txt:1: NaN ns/op: want a finite number",
 		"BenchmarkX 1 Inf ns/op": "f.txt:1: +Inf ns/op: want a finite number",
-		"BenchmarkX 1 2 ns/op\nBenchmarkX 1 2 ns/op 3 ns/op":            "f.txt:2: two values in ns/op",
-		"Unit ns/op better\nBenchmarkX 1 2 ns/op":                       "f.txt:1: ",
-		"Unit a x=1\nUnit a x=2\nBenchmarkX 1 2 a":                      "f.txt:2: ",
-		markPrefix + "\nBenchmarkX 1 2 a":                               "f.txt:1: want",
-		markPrefix + " block=x order=0 workload=x\nBenchmarkX 1 2 a":    "f.txt:1: ",
-		markPrefix + " block=-1 order=0 workload=x\nBenchmarkX 1 2 a":   "f.txt:1: ",
-		markPrefix + " block=0 order=0 workload=%zz\nBenchmarkX 1 2 a":  "f.txt:1: ",
-		markPrefix + " block=0 order=0 workload=a;%z\nBenchmarkX 1 2 a": "f.txt:1: ",
-		mark + " 1 a 2\nBenchmarkX 1 2 a":                               "f.txt:1: want",
-		mark + " x a\nBenchmarkX 1 2 a":                                 "f.txt:1: \"x\": want a number",
-		mark + " 0 a\nBenchmarkX 1 2 a":                                 "f.txt:2: two values in a",
-		"format: isobar\n" + mark + "\nBenchmarkX/gc=fast 1 2 a":        "f.txt:3: ",
-		"format: isobar\n" + mark + "\nBenchmarkX/gomaxprocs=0 1 2 a":   "f.txt:3: ",
-		"format: isobar\n" + mark + "\nBenchmarkX/a=%zz 1 2 a":          "f.txt:3: ",
-		"BenchmarkX 1 2 ns/op\n" + strings.Repeat("x", 100_000):         "f.txt:1: ",
+		"BenchmarkX 1 2 ns/op\nBenchmarkX 1 2 ns/op 3 ns/op":                               "f.txt:2: two values in ns/op",
+		"Unit ns/op better\nBenchmarkX 1 2 ns/op":                                          "f.txt:1: ",
+		"Unit a x=1\nUnit a x=2\nBenchmarkX 1 2 a":                                         "f.txt:2: ",
+		markPrefix + "\nBenchmarkX 1 2 a":                                                  "f.txt:1: ",
+		markPrefix + `"cell":{"workload":"x","block":-1}}` + "\nBenchmarkX 1 2 a":          "f.txt:1: want",
+		markPrefix + `"cell":{"workload":"x"},"metrics":{"a b":1}}` + "\nBenchmarkX 1 2 a": "f.txt:1: metric",
+		markPrefix + `"cell":{"workload":"x"},"metrics":{"":1}}` + "\nBenchmarkX 1 2 a":    "f.txt:1: metric",
+		markPrefix + `"cell":{"workload":"x"},"metrics":{"a":"1"}}` + "\nBenchmarkX 1 2 a": "f.txt:1: ",
+		"BenchmarkX 1 2 ns/op\n" + strings.Repeat("x", 100_000):                            "f.txt:1: ",
 	} {
 		_, err := s.Import(strings.NewReader(text), "f.txt", Run{})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -331,7 +324,7 @@ func TestJSON(t *testing.T) {
 }
 
 func FuzzImport(f *testing.F) {
-	f.Add("format: isobar\nUnit x-ns better=lower metric=/x:ns\n" + markPrefix + " block=1 order=2 workload=w 0 x-ns\nBenchmarkW/a=%20b/command=go%20vet/gc=off:2GiB/gomaxprocs=2/collector=classic/twin=aa-2 5 1.5 ns/op\n")
+	f.Add(markPrefix + `"cell":{"workload":"w","params":{"a":" b"},"command":["go","vet"],"gc":{"percent":-1,"limit_bytes":9},"block":1,"order":2},"metrics":{"/x:ns":0}}` + "\nBenchmarkW-2 5 1.5 ns/op\n")
 	f.Add("pkg: a\nBenchmarkX/a=b/c-8 1 2 ns/op 3 B/op\nUnit q better=higher\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		im, err := readBenchmarks([]byte(text), "f")
