@@ -59,16 +59,17 @@ func (w *holders) emit(n *Node, path []*Node) {
 		return
 	}
 	var heavy []*Node
-	sum := uint64(0)
+	sum, most := uint64(0), uint64(0)
 	for _, c := range n.Children {
 		if v := w.weight(c); float64(v) >= muchOfIt*float64(whole) && v >= w.least {
 			heavy = append(heavy, c)
-			sum += v
+			sum, most = sum+v, max(most, v)
 		}
 	}
 	spreads := float64(n.Retained) >= mostOfIt*float64(whole) && // not held by another path as well
 		(len(heavy) > 0 && n.Objects > 0 && many(n.Objects, heavy[0].Objects) || hasSpread(path))
-	if n.Retained >= w.least && (len(heavy) == 0 || spreads || float64(sum) < mostOfIt*float64(whole)) {
+	overlap := sum > n.Retained+n.Retained/10 && most <= n.Retained // of a tree's nodes and what these hold
+	if n.Retained >= w.least && (len(heavy) == 0 || spreads || overlap || float64(sum) < mostOfIt*float64(whole)) {
 		w.all = append(w.all, w.line(n, path))
 		return
 	}

@@ -36,6 +36,7 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"waiter", "in main.deliver", "in main.deliver"},
 	{"pooled", "in main.deliver", "global at"}, // without types a pool is like any variable
 	{"pool", "main.buffers", "global at"},
+	{"pool beside", "main.halls", "global at"},
 	{"finalizer", "objects with a finalizer", "objects with a finalizer"},
 	{"context", "main.request", "global at"},
 	{"subscription", "main.app.topics", "main.init.func"},

@@ -69,10 +69,13 @@ func TestHoldersOfACache(t *testing.T) {
 		root *Node
 		want string
 	}{
-		"one global":   {node("main.cache", "", 64*mb, 0, table(element())), "main.cache.m[] 60"},
-		"two globals":  {node("main.byKey", "", 4*mb, 0, table(element())), "main.byKey.m[] 60"},
-		"values":       {node("main.cache", "", 64*mb, 0, table(shared)), "main.cache.m[].Value 55"},
-		"map alone":    {node("main.m", "", 64*mb, 0, node("", "map[string]*main.Item", 64*mb, 260, element())), "main.m 64"},
+		"one global":  {node("main.cache", "", 64*mb, 0, table(element())), "main.cache.m[] 60"},
+		"two globals": {node("main.byKey", "", 4*mb, 0, table(element())), "main.byKey.m[] 60"},
+		"values":      {node("main.cache", "", 64*mb, 0, table(shared)), "main.cache.m[].Value 55"},
+		"map alone":   {node("main.m", "", 64*mb, 0, node("", "map[string]*main.Item", 64*mb, 260, element())), "main.m 64"},
+		"tree": {node("main.tree", "", 60*mb, 0, node(".root", "btree.node", 59*mb, 3000,
+			node(".children", "[]*btree.node", 58*mb, 300), node(".items", "[]*main.Item", 50*mb, 3000))),
+			"main.tree.root 59"},
 		"only the map": {node("main.cache", "", 4*mb, 0, table()), "main.cache.m 4"},
 	} {
 		r := &Report{Totals: graph.Totals{Live: 100 * mb}, Tree: node("", "", 100*mb, 0, tc.root)}

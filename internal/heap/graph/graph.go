@@ -117,7 +117,9 @@ func (g *Graph) follow(r *image.Root, root uint32) {
 	queued := len(g.queue)
 	g.reach(slot, span, offset, s, root, g.label(path))
 	w, _ := g.rootWord(r)
-	g.putOff(queued, slot, pooled(w) || strings.HasPrefix(r.Func, "runtime."))
+	name := g.roots[root].name
+	g.putOff(queued, slot, pooled(w) || strings.HasPrefix(r.Func, "runtime.") ||
+		strings.HasPrefix(name, "sync.allPools") || strings.HasPrefix(name, "sync.oldPools"))
 }
 
 // putOff moves what was queued last, if anything was, to be followed late: what leads from one part

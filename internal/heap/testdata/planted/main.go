@@ -36,6 +36,11 @@ type ring struct {
 	body []byte
 }
 
+type shelf struct {
+	free sync.Pool
+	byID map[int]*record
+}
+
 type lookups struct {
 	mu      sync.Mutex
 	entries map[string]*record
@@ -59,6 +64,7 @@ var (
 	request = context.Background()
 	names   lookups
 	quit    = make(chan struct{})
+	halls   = map[string]**shelf{}
 )
 
 type trace struct{ span int }
@@ -144,6 +150,14 @@ var leaks = map[string]func(){
 			b := blob()
 			buffers.Put(&b)
 		}
+	},
+	"pool beside": func() {
+		s := &shelf{byID: make(map[int]*record)}
+		for i := range 60 {
+			s.byID[i] = &record{i, blob()}
+		}
+		s.free.Put(new(record))
+		halls["a"] = &s
 	},
 	"finalizer": func() {
 		first := &ring{body: blob()}
