@@ -20,7 +20,7 @@ func TestHeatMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := shown.String()
-	for _, want := range []string{"Goroutines × GC setting", "profile=json throughput", "profile=trees throughput",
+	for _, want := range []string{"GC setting × goroutines", "profile=json throughput", "profile=trees throughput",
 		">100</text>", ">11</text>", `class="heat-9"`, `class="heat-0"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)
@@ -31,7 +31,7 @@ func TestHeatMap(t *testing.T) {
 // Columns are sorted by GOGC in any plan order; off is last.
 func TestHeatColumns(t *testing.T) {
 	section := text.Sections(scalingStudy(t, []string{"1", "2"}, []string{"default", "off", "400"}))[0]
-	p := plot.HeatMap(section, "x")
+	p := plot.HeatMap(section, "x", plot.Goroutines, nil)
 	if len(p.Panels) != 2 {
 		t.Fatalf("%d panels, want two maps", len(p.Panels))
 	}
@@ -53,7 +53,7 @@ func TestHeatColumns(t *testing.T) {
 func TestNoHeatMap(t *testing.T) {
 	for _, a := range []*stat.Analysis{scalingStudy(t, []string{"1"}, []string{"default", "400"}),
 		scalingStudy(t, []string{"1", "2"}, []string{"default"})} {
-		if p := plot.HeatMap(text.Sections(a)[0], "x"); p != nil {
+		if p := plot.HeatMap(text.Sections(a)[0], "x", plot.Goroutines, nil); p != nil {
 			t.Errorf("a map of %d panels, though one factor does not vary", len(p.Panels))
 		}
 	}

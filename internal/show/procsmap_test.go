@@ -58,7 +58,7 @@ func tunedProgram() (*stat.Analysis, *plot.ProcsMap) {
 
 func TestProcsMap(t *testing.T) {
 	a, m := tunedProgram()
-	p := plot.Procs(text.Sections(a)[0], "exec", m)
+	p := plot.HeatMap(text.Sections(a)[0], "exec", plot.Procs, m)
 	var b bytes.Buffer
 	fmt.Fprintln(&b, strings.Join(p.Table.Head, " | "))
 	for _, row := range p.Table.Rows {
@@ -85,10 +85,10 @@ func TestProcsMapOfOneRow(t *testing.T) {
 	a.Groups = a.Groups[:2]
 	m.Forecasts = m.Forecasts[:4]
 	s := text.Sections(a)[0]
-	if p := plot.Procs(s, "exec", m); p == nil || len(p.Panels) != 2 || len(p.Table.Rows) != 8 {
+	if p := plot.HeatMap(s, "exec", plot.Procs, m); p == nil || len(p.Panels) != 2 || len(p.Table.Rows) != 8 {
 		t.Errorf("a map of one row: %+v", p)
 	}
-	if p := plot.Procs(s, "exec", nil); p != nil {
+	if p := plot.HeatMap(s, "exec", plot.Procs, nil); p != nil {
 		t.Errorf("a map of %d panels, though GOMAXPROCS does not vary", len(p.Panels))
 	}
 }
@@ -96,7 +96,7 @@ func TestProcsMapOfOneRow(t *testing.T) {
 // TestProcsMapOfTheLab is the map of a run with both factors, all measured.
 func TestProcsMapOfTheLab(t *testing.T) {
 	a, _ := tunedProgram()
-	p := plot.Procs(text.Sections(a)[0], "exec", nil)
+	p := plot.HeatMap(text.Sections(a)[0], "exec", plot.Procs, nil)
 	if p == nil || len(p.Panels) != 1 || len(p.Legend) > 0 || strings.Contains(string(p.Panels[0].SVG), "heat-measured") || len(p.Table.Rows) != 3 {
 		t.Fatalf("%+v", p)
 	}

@@ -117,7 +117,7 @@ test('every plot has a name, a description, a table and an anchor', async () => 
 test('a run has every kind of plot', async () => {
   const page = await open('/run/1');
   const titles = await page.locator('.plot h3').allInnerTexts();
-  for (const want of ['Latency by percentile', 'GC pauses', 'Speed and memory', 'Heap over time', 'Goroutines × GC setting']) {
+  for (const want of ['Latency by percentile', 'GC pauses', 'Speed and memory', 'Heap over time', 'GC setting × goroutines']) {
     assert.ok(titles.some((t) => t.startsWith(want)), `${want} is missing in ${titles}`);
   }
 });

@@ -125,8 +125,8 @@ func sectionOf(s *text.Section, id string, r Run) section {
 		}
 		h.GridTitle += text.Heading(s.Primary())
 	}
-	h.Plots = drawn(s.Name, plot.Procs(s, id, r.Procs), plot.HeatMap(s, id), plot.Latency(s, id),
-		plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id))
+	h.Plots = drawn(s.Name, plot.HeatMap(s, id, plot.Procs, r.Procs), plot.HeatMap(s, id, plot.Goroutines, nil),
+		plot.Latency(s, id), plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id))
 	if phases := s.PhaseTable(); len(phases.Rows) > 0 {
 		h.Details = []detail{{"What the collector did during the slowest operations", text.PhaseNote, phases, true}}
 	}

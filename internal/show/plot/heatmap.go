@@ -14,10 +14,10 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// The factors that a heat map plots against the GC setting.
+// The factors that a heat map may show against the GC setting.
 const (
-	goroutines = "goroutines"
-	gomaxprocs = "gomaxprocs"
+	Goroutines = "goroutines"
+	Procs      = "gomaxprocs"
 )
 
 // A heat is a metric by a factor (rows) and GC setting (columns), with all other factors fixed.
@@ -28,6 +28,7 @@ type heat struct {
 	values []int     // of the factor, ascending; 0, for none, last
 	cells  map[int]map[string]heatCell
 	best   float64
+	mixed  bool // some cells are predicted
 }
 
 // A heatCell is measured or predicted.
@@ -43,7 +44,7 @@ func heatsOf(s *text.Section, axis string, of MapFigure) []*heat {
 	byTitle := map[string]*heat{}
 	for _, r := range s.Rows {
 		value, ok := r.Config.Factor(axis)
-		if !ok && axis == gomaxprocs {
+		if !ok && axis == Procs {
 			value = "0"
 		}
 		n, err := strconv.Atoi(value)
@@ -91,7 +92,7 @@ func (h *heat) add(n int, gc cell.GC, c heatCell) {
 	if _, there := h.cells[n][gc.String()]; there && c.predicted {
 		return
 	}
-	h.cells[n][gc.String()] = c
+	h.cells[n][gc.String()], h.mixed = c, h.mixed || c.predicted
 	if h.best == 0 || h.share(c.Median) > 1 {
 		h.best = c.Median
 	}
@@ -103,25 +104,6 @@ func (h *heat) share(v float64) float64 {
 		return v / h.best
 	}
 	return h.best / v
-}
-
-// mixed reports whether any cell is predicted.
-func (h *heat) mixed() bool {
-	for _, row := range h.cells {
-		for _, c := range row {
-			if c.predicted {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// HeatMap shows throughput by goroutines and GC setting; nil if the section lacks these
-// factors.
-func HeatMap(s *text.Section, id string) *Plot {
-	return heatPlot(s, Plot{ID: id + "-heat", Title: "Goroutines × GC setting"}, goroutines,
-		[]MapFigure{{cell.Throughput, true}}, nil)
 }
 
 func (h *heat) drawMap(id string) template.HTML {
@@ -145,7 +127,6 @@ func (h *heat) drawMap(id string) template.HTML {
 	for k, name := range names {
 		d.text("tick", "middle", f.left+(float64(k)+0.5)*width, f.top-8-18*float64((len(names)-1-k)%lines), name)
 	}
-	mixed := h.mixed()
 	for i, n := range h.values {
 		y := f.top + float64(i)*row
 		d.text("tick", "end", f.left-6, y+row/2+4, valueName(n))
@@ -157,7 +138,7 @@ func (h *heat) drawMap(id string) template.HTML {
 			share := h.share(c.Median)
 			x := f.left + float64(k)*width
 			d.rect(fmt.Sprintf("heat-%d", heatStep(share)), x+1, y+1, width-2, row-2)
-			if mixed && !c.predicted {
+			if h.mixed && !c.predicted {
 				d.rect("heat-measured", x+2, y+2, width-4, row-4)
 			}
 			d.text("value", "middle", x+width/2, y+row/2+4, fmt.Sprintf("%.0f", 100*share))
@@ -169,7 +150,7 @@ func (h *heat) drawMap(id string) template.HTML {
 
 // axisName is the name of a factor.
 func axisName(axis string) string {
-	if axis == gomaxprocs {
+	if axis == Procs {
 		return "GOMAXPROCS"
 	}
 	return axis

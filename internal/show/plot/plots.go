@@ -74,18 +74,11 @@ func Figures(s *text.Section, id string) *Plot {
 	}
 	p := &Plot{ID: id + "-figures", Title: "Speed and memory", Wide: true, Pairs: true,
 		Caption: "Medians over the repetitions; the bar is the confidence interval. The dashed line is the baseline."}
-	p.Table = text.Table{Label: "Speed and memory, " + s.Name, Left: 1, Head: []string{"Configuration"}}
+	p.Table = *s.FigureTable(metrics)
+	p.Table.Label = "Speed and memory, " + s.Name
 	for i, metric := range metrics {
-		p.Table.Head = append(p.Table.Head, text.Heading(metric), "low", "high")
 		p.Panels = append(p.Panels, Panel{text.Heading(metric) + ", " + cell.Better(metric) + " is better",
 			dotChart(s, fmt.Sprintf("%s-%d", p.ID, i), metric)})
-	}
-	for _, r := range s.Rows {
-		cells := []string{r.Label}
-		for _, metric := range metrics {
-			cells = append(cells, r.Figure(metric).Cells()...)
-		}
-		p.Table.Add(cells...)
 	}
 	return p
 }

@@ -25,28 +25,22 @@ type MapFigure struct {
 	Rises  bool
 }
 
-// Procs shows how close to the best each GC setting is at each value of
-// GOMAXPROCS. It is nil if m is nil and the two do not both vary.
-func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
+// HeatMap shows how close to the best each GC setting is at each value of a factor: one map per figure
+// and combination of the other factors. m, if not nil, adds its forecasts to the first map of each
+// figure, which is then shown even if a factor does not vary. It returns nil if no map is shown.
+func HeatMap(s *text.Section, id, axis string, m *ProcsMap) *Plot {
 	metric := s.Primary()
 	if s.Has(cell.Throughput) {
 		metric = cell.Throughput
 	}
 	figures := []MapFigure{{metric, cell.HigherIsBetter(metric)}}
-	p := Plot{ID: id + "-procs", Title: "GC setting × GOMAXPROCS"}
 	if m != nil {
 		figures = m.Figures
 	}
-	return heatPlot(s, p, gomaxprocs, figures, m)
-}
-
-// heatPlot fills in a plot of maps: one per figure and combination of the other factors. m,
-// if not nil, adds its forecasts to the first map of each figure, which is then shown even
-// if a factor does not vary. It returns nil if no map is shown.
-func heatPlot(s *text.Section, p Plot, axis string, figures []MapFigure, m *ProcsMap) *Plot {
+	p := Plot{ID: id + "-" + axis, Title: "GC setting × " + axisName(axis)}
 	p.Wide, p.Pairs = true, true
 	p.Caption = "How close a cell is to the best of its map, in percent; a fuller cell is better."
-	if axis == gomaxprocs {
+	if axis == Procs {
 		p.Caption += " In row default the runtime chooses GOMAXPROCS."
 	}
 	p.Table = text.Table{Label: "GC setting and " + axisName(axis) + ", " + s.Name, Left: 5,
@@ -96,7 +90,7 @@ func (p *Plot) addMap(s *text.Section, h *heat) {
 				text.Digits(100*h.share(c.Median))+" %")
 		}
 	}
-	if h.mixed() && len(p.Legend) == 0 {
+	if h.mixed && len(p.Legend) == 0 {
 		p.Legend = []Legend{{cellSwatch(true), "measured"}, {cellSwatch(false), "predicted"}}
 		p.Caption += " Predictions come from runs with the same GOMAXPROCS; the table has their 90 % intervals."
 	}

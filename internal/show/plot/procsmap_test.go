@@ -11,7 +11,7 @@ import (
 
 // TestHeatRises: if more is better, half of the best has share 0.5; rows without GOMAXPROCS come last.
 func TestHeatRises(t *testing.T) {
-	h := &heat{axis: gomaxprocs, MapFigure: MapFigure{cell.RSSPeak, true}, cells: map[int]map[string]heatCell{}}
+	h := &heat{axis: Procs, MapFigure: MapFigure{cell.RSSPeak, true}, cells: map[int]map[string]heatCell{}}
 	for _, procs := range []int{0, 1} {
 		h.add(procs, cell.DefaultGC, heatCell{Figure: text.Figure{Summary: stat.Summary{Median: 50 << 20}}})
 	}

@@ -239,14 +239,6 @@ func (f Figure) Value() string {
 	return formatIn(f.Exact, f.Metric, f.Median)
 }
 
-// Cells returns the figure and the ends of its interval, for a table.
-func (f Figure) Cells() []string {
-	if f.N == 0 {
-		return []string{Absent, Absent, Absent}
-	}
-	return []string{f.Value(), formatIn(f.Exact, f.Metric, f.Lo), formatIn(f.Exact, f.Metric, f.Hi)}
-}
-
 func (f Figure) PlusMinus() string {
 	spread := f.spread()
 	if math.IsNaN(spread) || math.IsInf(spread, 0) {
