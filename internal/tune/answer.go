@@ -66,8 +66,8 @@ func less(i Interval, what string) string {
 		way, mid, lo, hi = "more", i.Mid-1, i.Lo-1, i.Hi-1
 	}
 	percent := func(share float64) string { return stat.Distinct(100*share, 0, 0) }
-	if !i.excludes(1) && mid < 0.005 {
-		return fmt.Sprintf("no difference in %s [%s, %s] %%", what, percent(lo), percent(hi))
+	if !i.excludes(1) && mid < 0.005 { // a change: below 0 is less
+		return fmt.Sprintf("no difference in %s [%s, %s] %%", what, percent(i.Lo-1), percent(i.Hi-1))
 	}
 	return fmt.Sprintf("%s %% %s %s [%s, %s]", percent(mid), way, what, percent(lo), percent(hi))
 }

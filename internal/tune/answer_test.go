@@ -158,6 +158,7 @@ func TestRatiosAreReadable(t *testing.T) {
 	}
 	for want, i := range map[string]Interval{
 		"no difference in p99 [-2, 3] %":    {1.0001, 0.98, 1.03},
+		"no difference in p99 [-8, 21] %":   {0.9999, 0.92, 1.21},
 		"10 % less p99 [-50, 30]":           {0.9, 0.7, 1.5},
 		"between 0.02 and 22 times the p99": {0.11, 0.02, 21.6},
 		"200 % more p99 [100, 300]":         {3, 2, 4},

@@ -138,8 +138,9 @@ func selfSet(first, second *cell.Record, calls []string) string {
 	still := "; GOGC has no effect on " + on + ": change that call, or make it depend on the environment"
 	switch {
 	case len(first.Cycles)+len(second.Cycles) == 0 && slices.Contains(calls, setPercent):
-		return "the program turns its collector off: no collection ran under either of two settings, and " + contains +
-			still + "; a GOMEMLIMIT still acts"
+		return "the program turns its collector off, allocates too little for a collection, or starts another program " +
+			"and keeps its standard error: none was seen under either of two settings, and " + contains + "; in the first " +
+			"case change that call, or make it depend on the environment; a GOMEMLIMIT still acts"
 	case !b.disobeys() || !a.disobeys() && (a.cycles > 0 || len(calls) == 0):
 		return ""
 	case b.cycles == 0:

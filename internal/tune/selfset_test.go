@@ -39,7 +39,7 @@ func TestSelfSet(t *testing.T) {
 		"fifty":                {obedient(50, 100, 20), obedient(50, 400, 20), []string{setPercent}, "about GOGC=49"},
 		"fifty, unknown":       {obedient(50, 100, 20), obedient(50, 400, 20), nil, "no call was found"},
 		"hundred":              {obedient(100, 100, 20), obedient(100, 400, 20), []string{setPercent}, ""},
-		"off":                  {obedient(0, 100, 0), obedient(0, 400, 0), []string{setPercent}, "turns its collector off"},
+		"off":                  {obedient(0, 100, 0), obedient(0, 400, 0), []string{setPercent}, "turns its collector off, allocates too little"},
 		"allocates nothing":    {obedient(0, 100, 0), obedient(0, 400, 0), nil, ""},
 		"off, forced":          {obedient(-1, 100, 9), obedient(-1, 400, 9), nil, "collects when it chooses"},
 		"only in the second":   {obedient(100, 100, 20), obedient(50, 400, 20), nil, ""},
