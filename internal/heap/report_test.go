@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
 
@@ -109,6 +110,14 @@ func TestRemedyOfAMapInAStruct(t *testing.T) {
 	a := remedy([]*Node{{Label: "main.store", Type: "main.store", Retained: 1000}}, []*Node{table, elem}, 0, 0)
 	if !strings.HasPrefix(a.do, "bound it") || a.saves != "90000 objects to mark" {
 		t.Errorf("the remedy is %+v", a)
+	}
+}
+
+// TestLongPathsEnd: the end of a path names what holds the memory.
+func TestLongPathsEnd(t *testing.T) {
+	got := clean("main.server" + strings.Repeat(".é", 400) + ".entries")
+	if utf8.RuneCountInString(got) != 300 || !strings.HasPrefix(got, "main.server.") || !strings.HasSuffix(got, ".entries") {
+		t.Errorf("the path is %q", got)
 	}
 }
 

@@ -87,8 +87,14 @@ func writeHolders(w io.Writer, all []Holder, lines int) {
 	}
 }
 
-// clean makes a name from the target printable.
-func clean(s string) string { return text.Shorten(text.Clean(s), 300) }
+// clean makes a name from the target printable. A path's end says most: a long one lacks its middle.
+func clean(s string) string {
+	s = text.Clean(s)
+	if r := []rune(s); len(r) > 300 {
+		s = string(r[:100]) + "…" + string(r[len(r)-199:])
+	}
+	return s
+}
 
 func (r *Report) writeTypes(w io.Writer, lines int) {
 	fmt.Fprintf(w, "\n%10s %10s %9s  type\n", "bytes", "retained", "objects")
