@@ -13,6 +13,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 )
 
 // An Exercise is a pattern, its remedy and other variants. Prepare creates what must exist before
@@ -80,6 +81,11 @@ type Input struct {
 	timers timers
 	table  map[uint64]metadata
 	held   resource
+
+	// Only for Limits.
+	numbers map[string]uint64
+	head    atomic.Uint32
+	Paths   []string // of small files
 }
 
 // NewInput returns the data for a seed.
@@ -111,6 +117,7 @@ func NewInput(seed uint64) *Input {
 		in.slugs = append(in.slugs, word(6)+"-"+word(8))
 	}
 	in.timers.work = make(chan uint64, 1)
+	in.numbers = map[string]uint64{string(in.line): 1}
 	return in
 }
 
