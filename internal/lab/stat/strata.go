@@ -1,11 +1,6 @@
 package stat
 
-import (
-	"math"
-	"sort"
-
-	"github.com/aclements/go-moremath/mathx"
-)
+import "sort"
 
 // A pair is the values of two configurations in one block on one machine.
 type pair struct {
@@ -51,27 +46,17 @@ func atLeast(strata [][]float64, x float64, rank int) float64 {
 			}
 		}
 		p := float64(below) / float64(n)
-		next := make([]float64, len(counts)+n)
-		for k := range n + 1 {
-			chance := math.Exp(mathx.Lchoose(n, k) + powLog(p, k) + powLog(1-p, n-k))
-			for i, c := range counts {
-				next[i+k] += c * chance
+		for range n {
+			counts = append(counts, 0)
+			for k := len(counts) - 1; k > 0; k-- {
+				counts[k] = counts[k]*(1-p) + counts[k-1]*p
 			}
+			counts[0] *= 1 - p
 		}
-		counts = next
 	}
 	sum := 0.0
 	for _, c := range counts[min(rank, len(counts)):] {
 		sum += c
 	}
 	return sum
-}
-
-// powLog is the logarithm of p to the power of k, where 0 to the power of 0 is
-// 1.
-func powLog(p float64, k int) float64 {
-	if k == 0 {
-		return 0
-	}
-	return float64(k) * math.Log(p)
 }
