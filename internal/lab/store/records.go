@@ -212,17 +212,10 @@ func readRows(tx *sql.Tx, run int64) (all []rawRow, err error) {
 	return all, err
 }
 
-// A sampleSet is a cell's metrics.
-type sampleSet struct {
-	index   int
-	metrics map[string]float64
-}
-
-// readSamples reads the metrics of records, in order of cells.
-func readSamples(tx *sql.Tx, query string, args ...any) (all []sampleSet, err error) {
-	names := make(map[string]string) // one string per name, not one per sample
-	size := 0
-	err = eachRow(tx, func(rows *sql.Rows) error {
+// readSamples reads the metrics of records, by cell.
+func readSamples(tx *sql.Tx, query string, args ...any) (map[int]map[string]float64, error) {
+	all, names := make(map[int]map[string]float64), make(map[string]string) // one string per name, not one per sample
+	err := eachRow(tx, func(rows *sql.Rows) error {
 		var index int
 		var metric sql.RawBytes
 		var value float64
@@ -234,30 +227,24 @@ func readSamples(tx *sql.Tx, query string, args ...any) (all []sampleSet, err er
 			name = string(metric)
 			names[name] = name
 		}
-		if n := len(all); n == 0 || all[n-1].index != index {
-			if n > 0 {
-				size = len(all[n-1].metrics) // cells of a run have similar sizes
-			}
-			all = append(all, sampleSet{index, make(map[string]float64, size)})
+		if all[index] == nil {
+			all[index] = make(map[string]float64, len(names)) // cells of a run have similar metrics
 		}
-		all[len(all)-1].metrics[name] = value
+		all[index][name] = value
 		return nil
 	}, query, args...)
 	return all, err
 }
 
-// joinSamples adds the metrics to the records, which are in cell order.
-func joinSamples(run int64, records []*cell.Record, samples []sampleSet) error {
-	i := 0
-	for _, set := range samples {
-		for i < len(records) && records[i].Cell.Index < set.index {
-			i++
-		}
-		if i == len(records) || records[i].Cell.Index != set.index {
-			return fmt.Errorf("cell %d has samples but no document: the store is damaged: restore it from a copy, or remove "+
-				"run %d", set.index, run)
-		}
-		records[i].Metrics = set.metrics
+// joinSamples moves the metrics to the records.
+func joinSamples(run int64, records []*cell.Record, samples map[int]map[string]float64) error {
+	for _, rec := range records {
+		rec.Metrics = samples[rec.Cell.Index]
+		delete(samples, rec.Cell.Index)
+	}
+	for index := range samples {
+		return fmt.Errorf("cell %d has samples but no document: the store is damaged: restore it from a copy, or remove "+
+			"run %d", index, run)
 	}
 	return nil
 }
