@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -18,25 +16,23 @@ import (
 
 // A module is one that the tools run on.
 type module struct {
-	name, dir   string
-	lines       int
-	files       map[string][]string // the lines by name from dir, without tests and generated files
-	sites       []advice.Explained
-	total       float64 // bytes that were profiled
-	cpu, allocs string  // profiles; empty without benchmarks
+	name, dir string
+	lines     int
+	files     map[string][]string // the lines by name from dir, without tests and generated files
+	sites     []advice.Explained
+	total     float64 // bytes that were profiled
 }
 
-func readModules(dir, reports, profiles string) (all []*module, err error) {
+func readModules(dir, reports string) (all []*module, err error) {
+	if dir, err = filepath.Abs(dir); err != nil { // as go list names files
+		return nil, err
+	}
 	names, err := filepath.Glob(filepath.Join(dir, "*", "go.mod"))
 	if err != nil || len(names) == 0 {
 		return nil, fmt.Errorf("no modules in %q (%v)", dir, err)
 	}
 	for _, name := range names {
 		m := &module{name: filepath.Base(filepath.Dir(name)), dir: filepath.Dir(name), files: map[string][]string{}}
-		cpu, allocs := filepath.Join(profiles, m.name+".cpu.pb.gz"), filepath.Join(profiles, m.name+".allocs.pb.gz")
-		if _, err := os.Stat(allocs); err == nil {
-			m.cpu, m.allocs = cpu, allocs
-		}
 		if err := errors.Join(m.readFiles(), m.readReport(filepath.Join(reports, m.name+".json"))); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
@@ -48,11 +44,13 @@ func readModules(dir, reports, profiles string) (all []*module, err error) {
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 func (m *module) readFiles() error {
-	names, err := m.list(`{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`)
+	list := exec.Command("go", "list", "-f", `{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`, "./...")
+	list.Dir, list.Env = m.dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	names, err := list.Output()
 	if err != nil {
-		return err
+		return fmt.Errorf("go list: %w", err)
 	}
-	for _, name := range names {
+	for _, name := range strings.Fields(string(names)) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
@@ -80,21 +78,6 @@ func (m *module) readReport(name string) error {
 		m.total, m.sites = float64(e.Total.Bytes), e.Account.Sites[:min(largest, len(e.Account.Sites))]
 	}
 	return err
-}
-
-// list is what go list has of the packages.
-func (m *module) list(format string) ([]string, error) {
-	list, err := m.command("go", "list", "-f", format, "./...").Output()
-	if err != nil {
-		err = fmt.Errorf("go list: %w", err)
-	}
-	return strings.Fields(string(list)), err
-}
-
-func (m *module) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env = m.dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	return cmd
 }
 
 // names reports whether f is about s.

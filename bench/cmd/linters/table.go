@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -41,7 +39,7 @@ func readJudged(name string) (map[string]bool, error) {
 }
 
 // table renders the outcomes.
-func table(outcomes []outcome, modules []*module, judged map[string]bool) string {
+func table(outcomes []*outcome, modules []*module, judged map[string]bool) string {
 	lines, sites, bytes, held := 0, 0, 0.0, 0.0
 	for _, m := range modules {
 		lines, sites, bytes = lines+m.lines, sites+len(m.sites), bytes+m.total
@@ -53,7 +51,7 @@ func table(outcomes []outcome, modules []*module, judged map[string]bool) string
 	fmt.Fprintf(&b, "%d modules, %d lines, %d sites that hold %.0f %% of %.1f GB.\n\n", len(modules), lines, sites,
 		100*held/bytes, bytes/1e9)
 	b.WriteString("| tool | findings | per 1,000 lines | sites it names | of all bytes, on them | mean of the modules | " +
-		"worth making | time | memory |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+		"worth making |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, o := range outcomes {
 		named, on, share := 0, 0.0, 0.0
 		for _, m := range modules {
@@ -77,18 +75,12 @@ func table(outcomes []outcome, modules []*module, judged map[string]bool) string
 				open++
 			}
 		}
-		_, version, _ := strings.Cut(o.install, "@")
-		name := strings.TrimSpace(o.name + " " + version)
-		if len(o.failed) > 0 {
-			name += ", not " + strings.Join(o.failed, ", ")
-		}
 		verdict := fmt.Sprintf("%d of %d", worth, len(sample))
 		if open > 0 {
 			verdict += fmt.Sprintf(", %d not judged", open)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %.2f | %d of %d | %.1f %% | %.1f %% | %s | %.1f s | %.0f MB |\n", name, len(o.findings),
-			1000*float64(len(o.findings))/float64(lines), named, sites, 100*on/bytes, 100*share/float64(len(modules)), verdict,
-			o.took.Seconds(), float64(o.peak)/1e6)
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %d of %d | %.1f %% | %.1f %% | %s |\n", o.tool, len(o.findings),
+			1000*float64(len(o.findings))/float64(lines), named, sites, 100*on/bytes, 100*share/float64(len(modules)), verdict)
 	}
 	return b.String()
 }
