@@ -25,7 +25,7 @@ type explainer struct {
 	findings map[place][]*Finding
 	src      texts
 	measured sightings
-	apart    []string // files to compile under other names
+	apart    []string // files of sites, to compile under names of their own
 	causes   map[causeKey]*cause
 }
 

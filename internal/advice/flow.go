@@ -31,6 +31,8 @@ func spotOf(at token.Position) spot { return spot{place{below(at.Filename), at.L
 
 // escapes compiles packages with a go command and an overlay. lang holds compiler flags, args those
 // of the command and the packages. back returns the original column of a spot in the compiled text.
+// The compiler names its output by the last part of a file's name alone, so of two files with the same
+// name, in the package and among inlined code, one is lost: files of sites are compiled apart.
 func (x *explainer) escapes(ctx context.Context, files overlay, back func(spot) int, lang, verb string,
 	args ...string) (escapes, error) {
 	dir, err := compiled(ctx, x.Dir, lang, files.apart(x.apart), verb, args...)
@@ -57,35 +59,6 @@ func (x *explainer) escapes(ctx context.Context, files overlay, back func(spot) 
 	return said, err
 }
 
-// built returns the compiler's facts about packages with sites. The compiler names its output by the
-// last part of a file's name alone, so of two files with the same name, in the package and among
-// inlined code, one is lost. built compiles files of sites without facts again under other names.
-func (x *explainer) built(ctx context.Context, sites []Explained, pkgs []string) (escapes, error) {
-	said, err := x.escapes(ctx, nil, nil, "", "build", pkgs...)
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]bool{}
-	for at := range said {
-		known[at.file] = true
-	}
-	for _, e := range sites {
-		file := absolute(x.base, e.File)
-		if u := x.units[file]; len(e.spots) > 0 && u != nil && slices.Contains(pkgs, u.PkgPath) && !known[below(file)] {
-			known[below(file)] = true
-			x.apart = append(x.apart, file)
-		}
-	}
-	if len(x.apart) == 0 {
-		return said, nil
-	}
-	if again, err := x.escapes(ctx, nil, nil, "", "build", pkgs...); err == nil {
-		return again, nil
-	}
-	x.apart = nil
-	return said, nil
-}
-
 // flows adds the steps that take sites to the heap, as the compiler has them: it compiles the packages of the
 // heaviest sites again. A site gets none if its package does not build, or if the compiler says different things: of
 // several expressions that are spelled alike, or of several functions that inline the code and make much of the
@@ -95,9 +68,14 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 	const trying = 8                                     // of the budget, to try fixes
 	sites = sites[:min(most, len(sites))]
 	var pkgs []string
+	x.apart = nil
 	for _, e := range sites {
 		for _, file := range x.copied(&e) {
-			if u := x.units[file]; u != nil && len(e.spots) > 0 && !slices.Contains(pkgs, u.PkgPath) {
+			u := x.units[file]
+			if u == nil || len(e.spots) == 0 || slices.Contains(x.apart, file) {
+				continue
+			}
+			if x.apart = append(x.apart, file); !slices.Contains(pkgs, u.PkgPath) {
 				pkgs = append(pkgs, u.PkgPath)
 			}
 		}
@@ -111,7 +89,7 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 	}
 	within, cancel := limit.within(ctx, 1)
 	defer cancel()
-	said, err := x.built(within, sites, pkgs)
+	said, err := x.escapes(within, nil, nil, "", "build", pkgs...)
 	if err != nil {
 		return x.ended(ctx, within.Err(), "the packages were compiled again")
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -37,18 +38,16 @@ func (o overlay) add(tmp, name string, text []byte) (err error) {
 	return err
 }
 
-// renamed is the prefix of files that are compiled under other names.
-const renamed = "isobar-renamed-"
+// renamed matches what the names of files begin with that are compiled under other names.
+var renamed = regexp.MustCompile(`isobar-renamed-\d+-`)
 
-// apart returns an overlay that gives files other names, too.
+// apart returns an overlay that gives each of some files a name of its own, too.
 func (o overlay) apart(files []string) overlay {
-	all := maps.Clone(o)
-	for _, name := range files {
-		if all == nil {
-			all = overlay{}
-		}
+	all := overlay{}
+	maps.Copy(all, o)
+	for i, name := range files {
 		dir, base := filepath.Split(name)
-		all[dir+renamed+base] = cmp.Or(all[name], name)
+		all[fmt.Sprint(dir, "isobar-renamed-", i, "-", base)] = cmp.Or(all[name], name)
 		all[name] = ""
 	}
 	return all

@@ -171,7 +171,7 @@ func facts(dir string, wanted func(*Fact) bool) (out []Fact, err error) {
 			return nil, fmt.Errorf("advise: why: %w", err)
 		}
 		var header struct{ File string }
-		dec := json.NewDecoder(strings.NewReader(strings.ReplaceAll(string(text), renamed, "")))
+		dec := json.NewDecoder(bytes.NewReader(renamed.ReplaceAll(text, nil)))
 		if err := dec.Decode(&header); err != nil {
 			return nil, fmt.Errorf("advise: why: %s: %w", name, err)
 		}
