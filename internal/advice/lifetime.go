@@ -36,7 +36,6 @@ type lifetime struct {
 	where   string      // unproved: FILE:LINE of the first place that may decide
 	too     []string    // who else keeps it
 	part    float64     // fraction of the bytes
-	vague   bool        // the sample does not tell the fraction
 	mixed   bool        // some of it dies, some does not
 	rest    []lifetime  // of other parts, which live longer or shorter
 
@@ -70,14 +69,10 @@ func (l lifetime) String() string {
 	for _, other := range l.too {
 		text += ", and " + other
 	}
-	switch {
-	case l.part > 0 && l.part < 0.95 && l.vague:
+	if l.part > 0 && l.part < 0.95 {
 		text = "partly " + text
-	case l.part > 0 && l.part < 0.95:
-		text = fmt.Sprintf("%.0f %% of its bytes: %s", 100*l.part, text)
 	}
 	for _, other := range l.rest {
-		other.vague = l.vague
 		text += "; " + other.String()
 	}
 	if l.unmeasured >= 0.05 {

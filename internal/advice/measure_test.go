@@ -179,9 +179,8 @@ func TestHooksAreOld(t *testing.T) {
 	}
 }
 
-// TestSharesNeedASample: shares are only reported with enough calls and objects, and no
-// holder is named for sizes that were not seen.
-func TestSharesNeedASample(t *testing.T) {
+// TestPartsNeedASample: several ends are parts, and no holder is named for sizes that were not seen.
+func TestPartsNeedASample(t *testing.T) {
 	at := frame{place: place{"/m/m.go", 7}, function: "example.org/m.F"}
 	by, kept := bench{"example.org/m", "BenchmarkF"}, heldBy{rank: byGlobal, name: "m.all"}
 	for _, tt := range []struct {
@@ -190,16 +189,13 @@ func TestSharesNeedASample(t *testing.T) {
 		size, bytes int64
 		want        string
 	}{
-		{"many calls", tally{made: 400, live: 200, calls: 200, by: map[heldBy]int{kept: 200}}, 64, 10 << 20,
-			"50 % of its bytes: "},
-		{"few calls", tally{made: 4, live: 2, calls: 4, by: map[heldBy]int{kept: 2}}, 64, 10 << 20, "partly "},
-		{"few calls alike", tally{made: 4, live: 4, calls: 2, by: map[heldBy]int{kept: 2, {rank: byOthers}: 2}}, 64, 10 << 20,
+		{"some dies", tally{made: 4, live: 2, by: map[heldBy]int{kept: 2}}, 64, 10 << 20,
+			"partly dies with the call of m.F; partly kept by package variable m.all"},
+		{"two holders", tally{made: 4, live: 4, by: map[heldBy]int{kept: 2, {rank: byOthers}: 2}}, 64, 10 << 20,
 			"partly "},
-		{"few objects in the profile", tally{made: 400, live: 200, calls: 200, by: map[heldBy]int{kept: 200}}, 64,
-			4 * 64, "partly "},
-		{"another size that ends alike", tally{made: 4, live: 4, calls: 4, by: map[heldBy]int{kept: 4}}, 4096, 10 << 20,
+		{"another size that ends alike", tally{made: 4, live: 4, by: map[heldBy]int{kept: 4}}, 4096, 10 << 20,
 			"kept by package variable m.all"},
-		{"another size with two ends", tally{made: 4, live: 2, calls: 4, by: map[heldBy]int{kept: 2}}, 4096, 10 << 20, ""},
+		{"another size with two ends", tally{made: 4, live: 2, by: map[heldBy]int{kept: 2}}, 4096, 10 << 20, ""},
 	} {
 		made64 := made{by: by, size: 64}
 		m, of := sightings{}, &site{}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,13 +31,11 @@ func trailOf(callee string, frames []frame) trail {
 type tally struct {
 	made, live int            // objects of sampled calls, and those live when the calls returned
 	by         map[heldBy]int // who holds the live ones
-	calls      int            // number of sampled calls
 }
 
 // add adds another tally, with each of its objects counted weight times.
 func (t *tally) add(o *tally, weight int) {
 	t.made, t.live = t.made+weight*o.made, t.live+weight*o.live
-	t.calls = max(t.calls, o.calls)
 	for h, n := range o.by {
 		t.by[h] += weight * n
 	}
@@ -147,9 +144,7 @@ func (s *watching) look(ctx context.Context, now call, objects []heap.Object) (p
 		}
 	}
 	for k, c := range counts {
-		all := s.m.result.of(k)
-		c.calls = all.calls + 1
-		all.add(c, 1)
+		s.m.result.of(k).add(c, 1)
 	}
 	return prepares && len(counts) == 0, nil
 }
@@ -262,34 +257,31 @@ func fieldOf(typ, label string) string {
 
 // lifetime returns how long objects of some sizes that a cause makes were seen to live, and of how
 // many objects that is known; ok is false if less than half was seen. What was seen is weighted by
-// the profile: by way, benchmark and size. Shares are only reported if known to ten percent.
+// the profile: by way, benchmark and size.
 func (m sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool) {
 	var ends spread
-	total, known, variance, counted := 0.0, 0.0, 0.0, map[*tally]int{}
-	sizes, seen := map[int64]float64{}, map[int64]float64{}
+	total, known, counted := 0.0, 0.0, map[*tally]int{}
+	sizes, seen := map[int64]float64{}, map[int64]bool{}
 	for _, way := range c.ways() {
 		parts := way.parts(t, c.maker())
 		for _, of := range slices.SortedFunc(maps.Keys(parts), made.compare) {
 			total += parts[of]
 			sizes[of.size] += parts[of]
-			if v, ok := m.along(c, way, of, &ends, parts[of], counted); ok {
-				seen[of.size] += v
+			if m.along(c, way, of, &ends, parts[of], counted) {
+				seen[of.size] = true
 			}
 		}
 	}
-	for size, v := range seen {
-		known, variance = known+sizes[size], variance+v
+	for size := range seen {
+		known += sizes[size]
 	}
 	for _, n := range counted {
 		objects += n
 	}
-	const exact = 0.1
 	if len(ends) == 0 || known < total/2 {
 		return l, 0, false
 	}
-	l = ends.lifetime(total)
-	l.vague = math.Sqrt(variance/total/total+l.part*(1-l.part)/float64(max(1, t.Objects))) > exact
-	return l, objects, true
+	return ends.lifetime(total), objects, true
 }
 
 // maker is the runtime function that makes memory at the line itself; "" for a callee outside.
@@ -317,10 +309,10 @@ func (c *chain) parts(t *site, leaf string) map[made]float64 {
 	return parts
 }
 
-// along adds to ends how a part of one way was seen to end, with its weight; nothing if
-// that was not seen. It returns the variance of what it added.
+// along adds to ends how a part of one way was seen to end, with its weight; it reports
+// whether that was seen.
 func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight float64,
-	counted map[*tally]int) (variance float64, ok bool) {
+	counted map[*tally]int) bool {
 	frames, first := way.trail(), map[*tally]int{}
 	var last *tally
 	var before spread
@@ -335,20 +327,14 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 		if len(first) == 0 {
 			first = these
 		}
-		p, n := float64(now.live)/float64(now.made), float64(now.calls)
-		alive := min(left, p)
-		p = (n*p + 1) / (n + 2) // a few equal calls do not prove that all are equal
-		variance += weight * weight * p * (1 - p) / max(1, n)
+		alive := min(left, float64(now.live)/float64(now.made))
 		if alive < left {
 			before.add(lifetime{kind: died, in: shortName(f.function), through: through, late: late}, weight*(left-alive))
 		}
 		left, last, top, through, late = alive, now, i, now.field(), false
 	}
 	if last == nil || left > 0 && (top < len(frames)-1 || way.cut) {
-		return 0, false
-	}
-	if len(last.by) > 1 {
-		variance += weight * weight * left / 4 / float64(max(1, last.calls))
+		return false
 	}
 	for _, h := range slices.SortedFunc(maps.Keys(last.by), heldBy.compare) {
 		if left == 0 {
@@ -360,7 +346,7 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 		ends.add(l, l.part)
 	}
 	maps.Copy(counted, first)
-	return variance, true
+	return true
 }
 
 func (h heldBy) compare(o heldBy) int {
