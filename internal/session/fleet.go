@@ -76,7 +76,7 @@ func (se *Session) runFleet(ctx context.Context, f *fleet.Fleet, config fleet.Sw
 			for _, rec := range r.Records {
 				if rec.Err != nil {
 					failed++
-					config.Warn("cell %d (%s) failed: %v", rec.Cell.Index, rec.Cell.Key(), rec.Err)
+					config.Warn("cell %d (%s) failed: %v", rec.Cell.Index, cell.Readable(rec.Cell.Key()), rec.Err)
 				}
 			}
 		}

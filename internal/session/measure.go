@@ -12,6 +12,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Measurement is a run to measure.
@@ -160,7 +161,7 @@ func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store
 	if len(cells) == 0 {
 		return 0, nil
 	}
-	blocks := blockBudget{budget: budget, began: time.Now(), block: cells[0].Block}
+	blocks, said := blockBudget{budget: budget, began: time.Now(), block: cells[0].Block}, ""
 	for _, c := range cells {
 		if !blocks.allows(c.Block, time.Now()) {
 			bar.Clear()
@@ -178,8 +179,11 @@ func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store
 		}
 		if rec.Err != nil {
 			failed++
-			bar.Clear()
-			fmt.Fprintf(se.Err, "isobar: cell %d (%s) failed: %v\n", c.Index, c.Key(), rec.Err)
+			if why := text.Clean(rec.Err.Error()); why != said { // the last line counts them
+				bar.Clear()
+				fmt.Fprintf(se.Err, "isobar: cell %d (%s) failed: %s\n", c.Index, text.Clean(cell.Readable(c.Key())), why)
+				said = why
+			}
 		}
 		bar.End()
 	}

@@ -55,7 +55,7 @@ func (p *Progress) line(c cell.Cell) string {
 	}
 	bar := strings.Repeat("█", filled) + strings.Repeat("░", cells-filled)
 	head := fmt.Sprintf("%s %d/%d%s  ", bar, p.done, p.total, p.left())
-	return text.Shorten(head+c.Key(), p.width-1)
+	return text.Shorten(head+text.Clean(cell.Readable(c.Key())), p.width-1)
 }
 
 // left estimates the time left from the mean of the cells so far. It is ""
