@@ -18,14 +18,7 @@ func (t *table) against(out io.Writer, factor, base string) error {
 		return err
 	}
 	others := t.varying(factor)
-	type place struct{ rest, level string }
-	all, err := values(t, func(row []string) (place, error) {
-		rest := ""
-		for _, o := range others {
-			rest += row[o] + "\x00"
-		}
-		return place{rest, row[of]}, nil
-	})
+	all, err := t.values(of, others)
 	if err != nil {
 		return err
 	}
@@ -37,13 +30,13 @@ func (t *table) against(out io.Writer, factor, base string) error {
 		strings.Join(append(names, factor), " | "), t.metric, base)
 	fmt.Fprintf(out, "|%s ---: | --- | ---: | --- | --- |\n", strings.Repeat(" --- |", len(others)+1))
 	for _, at := range slices.SortedFunc(maps.Keys(all), func(a, b place) int {
-		return strings.Compare(a.rest+a.level, b.rest+b.level)
+		return strings.Compare(a.others+a.level, b.others+b.level)
 	}) {
-		bases := all[place{at.rest, base}]
+		bases := all[place{at.others, base}]
 		if bases == nil {
-			return fmt.Errorf("%s is never %s where %s", factor, base, at.rest)
+			return fmt.Errorf("%s is never %s where %s", factor, base, at.others)
 		}
-		cells := append(strings.Split(at.rest, "\x00")[:len(others)], at.level)
+		cells := append(strings.Split(at.others, "\x00")[:len(others)], at.level)
 		s := stat.Summarize(all[at].series())
 		fmt.Fprintf(out, "| %s | %.4g | [%.4g, %.4g] |", strings.Join(cells, " | "), s.Median, s.Lo, s.Hi)
 		if at.level == base {

@@ -21,6 +21,7 @@ package main
 
 import (
 	"encoding/csv"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -52,7 +53,7 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	factor, base, against := strings.Cut(*versus, "=")
 	switches := flags.Args()
 	if !against && len(switches) == 0 {
-		return fmt.Errorf("no switches: name the factors with the levels on and off, or one with -against FACTOR=LEVEL")
+		return errors.New("no switches: name the factors with the levels on and off, or one with -against FACTOR=LEVEL")
 	}
 	e, err := read(in, *metric, *where)
 	if err != nil {
@@ -142,15 +143,18 @@ func (t *table) compare(a, b blocks) stat.Comparison {
 	return stat.Compare(group("a", a), group("b", b), t.metric, 1)
 }
 
-// values collects the values by key and block. A baseline that ran twice in a
+// A place is a level of a factor at one combination of the levels of others.
+type place struct{ others, level string }
+
+// values collects the values by place and block. A baseline that ran twice in a
 // block counts with its mean.
-func values[K comparable](e *table, key func(row []string) (K, error)) (map[K]blocks, error) {
-	block, value := slices.Index(e.head, "block"), slices.Index(e.head, "value")
-	all, counts := map[K]blocks{}, map[K]blocks{}
-	for _, row := range e.rows {
-		k, err := key(row)
-		if err != nil {
-			return nil, err
+func (t *table) values(factor int, others []int) (map[place]blocks, error) {
+	block, value := slices.Index(t.head, "block"), slices.Index(t.head, "value")
+	all, counts := map[place]blocks{}, map[place]blocks{}
+	for _, row := range t.rows {
+		at := place{level: row[factor]}
+		for _, o := range others {
+			at.others += row[o] + "\x00"
 		}
 		n, err := strconv.Atoi(row[block])
 		if err != nil {
@@ -160,99 +164,81 @@ func values[K comparable](e *table, key func(row []string) (K, error)) (map[K]bl
 		if err != nil {
 			return nil, err
 		}
-		if all[k] == nil {
-			all[k], counts[k] = blocks{}, blocks{}
+		if all[at] == nil {
+			all[at], counts[at] = blocks{}, blocks{}
 		}
-		counts[k][n]++
-		all[k][n] += (v - all[k][n]) / counts[k][n]
+		counts[at][n]++
+		all[at][n] += (v - all[at][n]) / counts[at][n]
 	}
 	return all, nil
 }
 
-// A point is a combination of levels: bit i is set where switch i is on.
-type point uint
-
 // effects prints what each switch does.
 func (t *table) effects(out io.Writer, switches []string) error {
-	columns := make([]int, len(switches))
-	for i, name := range switches {
-		var err error
-		if columns[i], err = t.column(name); err != nil {
+	var columns []int
+	for _, name := range switches {
+		at, err := t.column(name)
+		if err != nil {
 			return err
 		}
-	}
-	all, err := values(t, func(row []string) (p point, err error) {
-		for i, at := range columns {
-			switch level := row[at]; level {
-			case "on":
-				p |= 1 << i
-			case "off":
-			default:
-				return 0, fmt.Errorf("%s has the level %q: want on and off", switches[i], level)
+		columns = append(columns, at)
+		for _, row := range t.rows {
+			if level := row[at]; level != "on" && level != "off" {
+				return fmt.Errorf("%s has the level %q: want on and off", name, level)
 			}
 		}
-		return p, nil
-	})
-	if err != nil {
-		return err
 	}
 	fmt.Fprintf(out, "| switch | ratio on/off | interval | difference in %s | interval | least | most | verdict |\n",
 		t.metric)
 	fmt.Fprintf(out, "| --- | ---: | --- | ---: | --- | ---: | ---: | --- |\n")
 	for i, name := range switches {
-		e, err := t.effectOf(all, i)
+		all, err := t.values(columns[i], slices.Delete(slices.Clone(columns), i, i+1))
+		if err == nil {
+			err = t.effect(out, name, all)
+		}
 		if err != nil {
 			return fmt.Errorf("switch %s: %w", name, err)
 		}
-		fmt.Fprintf(out, "| %s | %.3g | [%.3g, %.3g] | %+.3g | [%+.3g, %+.3g] | %.3g | %.3g | %s |\n",
-			name, e.c.Ratio, e.c.Lo, e.c.Hi, e.difference.Median, e.difference.Lo, e.difference.Hi, e.least, e.most, e.c.Verdict)
 	}
 	return nil
 }
 
-type effect struct {
-	c           stat.Comparison
-	difference  stat.Summary
-	least, most float64
-}
-
-func (t *table) effectOf(all map[point]blocks, i int) (effect, error) {
-	every := map[int]bool{}
-	for _, by := range all {
-		for block := range by {
-			every[block] = true
+// effect prints what a switch does.
+func (t *table) effect(out io.Writer, name string, all map[place]blocks) error {
+	var pairs [][2]blocks // off and on, by combination of the other switches
+	every := blocks{}
+	for at, b := range all {
+		maps.Copy(every, b)
+		if at.level == "off" {
+			pairs = append(pairs, [2]blocks{b, all[place{at.others, "on"}]})
 		}
 	}
-	off, on, difference := blocks{}, blocks{}, blocks{}
-	pairs := map[point][]float64{}
-	for block := range every {
-		n := 0.0
-		for p := range all {
-			if p>>i&1 == 1 {
-				continue
-			}
-			a, ok1 := all[p][block]
-			b, ok2 := all[p|1<<i][block]
+	if len(pairs) == 0 {
+		return errors.New("it is never off")
+	}
+	off, on, difference, n := blocks{}, blocks{}, blocks{}, float64(len(pairs))
+	least, most := math.Inf(1), 0.0
+	for _, pair := range pairs {
+		var ratios stat.Series
+		for block := range every {
+			a, ok1 := pair[0][block]
+			b, ok2 := pair[1][block]
 			if !ok1 || !ok2 {
-				return effect{}, fmt.Errorf("block %d lacks a configuration: the run is not a whole factorial of these switches",
-					block)
+				return fmt.Errorf("block %d lacks a configuration: the run is not a whole factorial of these switches", block)
 			}
-			n++
-			off[block] += math.Log(a)
-			on[block] += math.Log(b)
-			difference[block] += b - a
-			pairs[p] = append(pairs[p], b/a)
+			off[block] += math.Log(a) / n
+			on[block] += math.Log(b) / n
+			difference[block] += (b - a) / n
+			ratios.Values = append(ratios.Values, b/a)
 		}
-		if n == 0 {
-			return effect{}, fmt.Errorf("it is never off")
-		}
-		off[block], on[block] = math.Exp(off[block]/n), math.Exp(on[block]/n)
-		difference[block] /= n
+		m := stat.Summarize(ratios).Median
+		least, most = min(least, m), max(most, m)
 	}
-	e := effect{c: t.compare(off, on), difference: stat.Summarize(difference.series()), least: math.Inf(1)}
-	for _, ratios := range pairs {
-		m := stat.Summarize(stat.Series{Values: ratios}).Median
-		e.least, e.most = min(e.least, m), max(e.most, m)
+	for block := range every {
+		off[block], on[block] = math.Exp(off[block]), math.Exp(on[block])
 	}
-	return e, nil
+	c, d := t.compare(off, on), stat.Summarize(difference.series())
+	_, err := fmt.Fprintf(out, "| %s | %.3g | [%.3g, %.3g] | %+.3g | [%+.3g, %+.3g] | %.3g | %.3g | %s |\n",
+		name, c.Ratio, c.Lo, c.Hi, d.Median, d.Lo, d.Hi, least, most, c.Verdict)
+	return err
 }
