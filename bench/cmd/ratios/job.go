@@ -3,7 +3,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,60 +13,26 @@ import (
 
 // A job is one command: some packages under the same flags.
 type job struct {
-	blocks                int
-	benchtime, bench, cpu string
-	seed                  uint64
-	ours                  string
-	wall, pin             bool
-	packages              []string
-	experiment            string // GOEXPERIMENT of the build and the run
-	variant               string // what tells its sections from those of other jobs
+	Blocks                int
+	Benchtime, Bench, CPU string
+	Ours                  string
+	Wall, Pin             bool
+	Experiment            string // GOEXPERIMENT of the build and the run
+	Variant               string // what tells its sections from those of other jobs
+	Packages              string // separated by spaces
 }
 
-// newJob returns the job that flags will describe.
-func newJob(flags *flag.FlagSet) *job {
-	j := &job{experiment: os.Getenv("GOEXPERIMENT")}
-	flags.IntVar(&j.blocks, "blocks", 10, "repetitions; each runs every benchmark once")
-	flags.StringVar(&j.benchtime, "benchtime", "100ms", "as of go test")
-	flags.StringVar(&j.bench, "bench", ".", "as of go test")
-	flags.StringVar(&j.cpu, "cpu", "1,2", "as of go test")
-	flags.Uint64Var(&j.seed, "seed", 1, "seed of the order of packages")
-	flags.StringVar(&j.ours, "ours", prefix, "the implementation that the peers are compared with")
-	flags.BoolVar(&j.wall, "wall", false, "compare wall time, CPU time or not")
-	flags.BoolVar(&j.pin, "pin", false, "run on the first CPU only")
-	flags.StringVar(&j.experiment, "experiment", j.experiment, "GOEXPERIMENT of the build")
-	flags.StringVar(&j.variant, "variant", "", "added to the names of the sections")
-	return j
-}
-
-func (j job) with(packages []string) job {
-	if j.packages = packages; len(packages) == 0 {
-		j.packages = []string{"./..."}
-	}
-	return j
-}
-
-// parseJob reads what command writes.
-func parseJob(line string) (job, error) {
-	flags := flag.NewFlagSet("job", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	j := newJob(flags)
-	j.experiment = ""
-	if err := flags.Parse(fields(line)); err != nil {
-		return job{}, fmt.Errorf("job %q: %w", line, err)
-	}
-	return j.with(flags.Args()), nil
-}
-
-var word = regexp.MustCompile(`(?:'[^']*'|[^\s'])+`)
-
-// fields splits a command at its spaces, but for those between apostrophes.
-func fields(line string) []string {
-	words := word.FindAllString(line, -1)
-	for i, w := range words {
-		words[i] = strings.ReplaceAll(w, "'", "")
-	}
-	return words
+// flags sets the defaults, which flags may change.
+func (j *job) flags(flags *flag.FlagSet) {
+	flags.IntVar(&j.Blocks, "blocks", 10, "repetitions; each runs every benchmark once")
+	flags.StringVar(&j.Benchtime, "benchtime", "100ms", "as of go test")
+	flags.StringVar(&j.Bench, "bench", ".", "as of go test")
+	flags.StringVar(&j.CPU, "cpu", "1,2", "as of go test")
+	flags.StringVar(&j.Ours, "ours", prefix, "the implementation that the peers are compared with")
+	flags.BoolVar(&j.Wall, "wall", false, "compare wall time, CPU time or not")
+	flags.BoolVar(&j.Pin, "pin", false, "run on the first CPU only")
+	flags.StringVar(&j.Experiment, "experiment", "", "GOEXPERIMENT of the build")
+	flags.StringVar(&j.Variant, "variant", "", "added to the names of the sections")
 }
 
 var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
@@ -76,18 +41,16 @@ var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 // has an apostrophe.
 func (j job) line() string {
 	flags := flag.NewFlagSet("job", flag.ContinueOnError)
-	now := newJob(flags)
-	now.experiment = ""
-	defaults := map[string]string{}
-	flags.VisitAll(func(f *flag.Flag) { defaults[f.Name] = f.Value.String() })
-	*now = j
+	var now job
+	now.flags(flags)
+	now = j
 	var words []string
 	flags.VisitAll(func(f *flag.Flag) {
-		if value := f.Value.String(); value != defaults[f.Name] {
+		if value := f.Value.String(); value != f.DefValue {
 			words = append(words, "-"+f.Name+"="+value)
 		}
 	})
-	words = append(words, j.packages...)
+	words = append(words, strings.Fields(j.Packages)...)
 	for i, w := range words {
 		if !plain.MatchString(w) {
 			words[i] = "'" + w + "'"
@@ -101,11 +64,11 @@ type binary struct{ pkg, dir, file string }
 
 func (j job) build(dir string) ([]binary, error) {
 	list := exec.Command("go", slices.Concat([]string{"list", "-f",
-		"{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}"}, j.packages)...)
+		"{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}"}, strings.Fields(j.Packages))...)
 	list.Env = j.environ()
 	out, err := list.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list %s: %w", strings.Join(j.packages, " "), err)
+		return nil, fmt.Errorf("go list %s: %w", j.Packages, err)
 	}
 	var binaries []binary
 	for line := range strings.Lines(string(out)) {
@@ -113,7 +76,7 @@ func (j job) build(dir string) ([]binary, error) {
 		if !ok {
 			continue
 		}
-		file := filepath.Join(dir, strings.ReplaceAll(pkg+j.experiment, "/", "_"))
+		file := filepath.Join(dir, strings.ReplaceAll(pkg+j.Experiment, "/", "_"))
 		build := exec.Command("go", "test", "-c", "-o", file, pkg)
 		build.Env = j.environ()
 		if msg, err := build.CombinedOutput(); err != nil {
@@ -122,23 +85,23 @@ func (j job) build(dir string) ([]binary, error) {
 		binaries = append(binaries, binary{strings.TrimPrefix(pkg, "github.com/isobar-go/isobar/bench/"), pkgDir, file})
 	}
 	if len(binaries) == 0 {
-		return nil, fmt.Errorf("no tests in %s", strings.Join(j.packages, " "))
+		return nil, fmt.Errorf("no tests in %s", j.Packages)
 	}
 	return binaries, nil
 }
 
 func (j job) environ() []string {
-	if j.experiment == "" {
+	if j.Experiment == "" {
 		return os.Environ()
 	}
-	return append(os.Environ(), "GOEXPERIMENT="+j.experiment)
+	return append(os.Environ(), "GOEXPERIMENT="+j.Experiment)
 }
 
 // run runs the benchmarks of a package once.
 func (j job) run(b binary) ([]byte, error) {
-	args := []string{b.file, "-test.run=^$", "-test.bench=" + j.bench, "-test.benchtime=" + j.benchtime, "-test.benchmem",
-		"-test.cpu=" + j.cpu}
-	if j.pin {
+	args := []string{b.file, "-test.run=^$", "-test.bench=" + j.Bench, "-test.benchtime=" + j.Benchtime, "-test.benchmem",
+		"-test.cpu=" + j.CPU}
+	if j.Pin {
 		args = append([]string{"taskset", "-c", "0"}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)

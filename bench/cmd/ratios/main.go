@@ -2,10 +2,10 @@
 // tables of ours against the peers, below a summary of all of them.
 //
 // Benchmarks that share a name but for the key impl=… do the same work. Each
-// block runs every benchmark once, packages in an order shuffled by a recorded
-// seed; the ratio isobar/peer is formed within a block, and its median and
-// bootstrap interval over blocks by package stat, as the lab does. A ratio below
-// 1 means that ours costs less. Rows that we lose stay in. What a benchmark
+// block runs every benchmark once, packages in an order shuffled by its number;
+// the ratio isobar/peer is formed within a block, and its median and bootstrap
+// interval over blocks by package stat, as the lab does. A ratio below 1 means
+// that ours costs less. Rows that we lose stay in. What a benchmark
 // names bound-… does less than the task: it has its rows, but is no peer in the
 // table of all machines.
 //
@@ -27,12 +27,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 )
 
@@ -58,7 +60,8 @@ func main() {
 
 func run(args []string, stdout io.Writer, interrupted <-chan os.Signal) error {
 	flags := flag.NewFlagSet("ratios", flag.ContinueOnError)
-	one := newJob(flags)
+	var one job
+	one.flags(flags)
 	suite := flags.String("suite", "", "run this list instead of one command: bench or many")
 	merge := flags.Bool("merge", false, "measure nothing: write the pages of the results files named")
 	file := flags.String("records", "", "results file to continue; none otherwise")
@@ -78,7 +81,9 @@ func run(args []string, stdout io.Writer, interrupted <-chan os.Signal) error {
 		}
 		return publish(all, *pages, stdout)
 	}
-	jobs := []job{one.with(flags.Args())}
+	one.Experiment = cmp.Or(one.Experiment, os.Getenv("GOEXPERIMENT"))
+	one.Packages = cmp.Or(strings.Join(flags.Args(), " "), "./...")
+	jobs := []job{one}
 	if *suite == "" && *pages != "" {
 		return errors.New("-pages needs -suite or -merge: less than a suite would take rows off a page")
 	}

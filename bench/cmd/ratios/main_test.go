@@ -1,7 +1,8 @@
 package main
 
 import (
-	"reflect"
+	"flag"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -22,26 +23,34 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// What a page gives as the command of a section is read back as the same job.
+// What a page gives as the command of a section is, by a shell, the same job.
 func TestJobLine(t *testing.T) {
-	t.Setenv("GOEXPERIMENT", "of the shell")
-	for name, lines := range suites {
-		for _, line := range lines {
-			j, err := parseJob(line)
+	for name := range suites {
+		jobs, err := findSuite(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range jobs {
+			words, err := exec.Command("sh", "-c", "printf '%s\\n' "+j.line()).Output()
 			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatal(err)
 			}
-			again, err := parseJob(j.line())
-			if err != nil || !reflect.DeepEqual(j, again) || j.blocks < 4 {
-				t.Errorf("%s: %s is read as %+v, and as %+v written as %s (%v)", name, line, j, again, j.line(), err)
+			var again job
+			flags := flag.NewFlagSet("job", flag.ContinueOnError)
+			again.flags(flags)
+			err = flags.Parse(strings.Split(strings.TrimSpace(string(words)), "\n"))
+			again.Packages = strings.Join(flags.Args(), " ")
+			if err != nil || j != again || j.Blocks < 4 {
+				t.Errorf("%s: %+v is read as %+v, written as %s (%v)", name, j, again, j.line(), err)
 			}
 		}
 	}
-	j, err := parseJob("-bench='Typed|Tree' -variant=', two words' ./arena")
-	if want := "'-bench=Typed|Tree' '-variant=, two words' ./arena"; err != nil || j.line() != want {
-		t.Errorf("%s, %v; want %s", j.line(), err, want)
+	j := job{Blocks: 10, Benchtime: "100ms", CPU: "1,2", Ours: prefix, Bench: "Typed|Tree", Variant: ", two words",
+		Packages: "./arena"}
+	if want := "'-bench=Typed|Tree' '-variant=, two words' ./arena"; j.line() != want {
+		t.Errorf("%s; want %s", j.line(), want)
 	}
-	if _, err := parseJob("-block=3"); err == nil {
+	if err := run([]string{"-block=3"}, nil, nil); err == nil {
 		t.Error("no error for an unknown flag")
 	}
 }
@@ -56,13 +65,13 @@ func TestPagesNeedASuite(t *testing.T) {
 
 // Where a benchmark counts bytes or CPU time, its table has a column for them.
 func TestColumns(t *testing.T) {
-	r := newResults()
+	r := newResults(job{Ours: prefix})
 	out := "BenchmarkX/impl=isobar-2 \t 10 \t 100 ns/op \t 1500.00 MB/s\nBenchmarkX/impl=peer-2 \t 10 \t 200 ns/op\nBenchmarkY/impl=isobar-2 \t 10 \t 100 ns/op \t 70 cpu-ns/req \t 30 user-ns/req\n"
-	if err := r.add("pool", 0, []byte(out)); err != nil {
+	if err := r.add(record{unit: unit{Pkg: "pool"}, Output: out}); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	r.writeSections(&b, job{})
+	r.writeSections(&b)
 	for _, want := range []string{"| isobar | 100 ns | 1.5 |  |", "| peer | 200 ns |  |  |", "| implementation | time/op | GB/s | B/op |", "| implementation | time/op | CPU/req | user CPU/req | B/op |", "| isobar | 100 ns | 70 ns | 30 ns |  |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
@@ -71,16 +80,16 @@ func TestColumns(t *testing.T) {
 }
 
 func TestTablesPairByBlock(t *testing.T) {
-	r := newResults()
+	r := newResults(job{Ours: prefix})
 	for block, line := range []string{"100 ns/op", "200 ns/op", "150 ns/op", "120 ns/op", "180 ns/op", "160 ns/op"} {
 		theirs := map[string]string{"100": "200", "200": "400", "150": "300", "120": "240", "180": "360", "160": "320"}[line[:3]]
 		out := "BenchmarkX/impl=isobar-2 \t 10 \t " + line + "\nBenchmarkX/impl=peer-2 \t 10 \t " + theirs + " ns/op\n"
-		if err := r.add("pool", block, []byte(out)); err != nil {
+		if err := r.add(record{unit: unit{Pkg: "pool", Block: block}, Output: out}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var b strings.Builder
-	r.writeSections(&b, job{})
+	r.writeSections(&b)
 	if !strings.Contains(b.String(), "| peer |") || !strings.Contains(b.String(), "| 0.5 (wall) | [0.5, 0.5] | better |") {
 		t.Errorf("no row with the ratio 0.5:\n%s", b.String())
 	}

@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/perf/benchfmt"
-
 	"github.com/isobar-go/isobar/bench/coherence"
 )
 
@@ -27,7 +25,7 @@ type reading map[string]map[string]float64
 // readings returns the blocks of the model's job that a machine has measured last.
 func readings(records []record, m Machine) (all []reading, from record, err error) {
 	for _, r := range records {
-		if j, err := parseJob(r.Job); err == nil && j.variant == modelVariant && r.hardware() == m {
+		if r.Job.Variant == modelVariant && r.hardware() == m {
 			from = r
 		}
 	}
@@ -50,12 +48,8 @@ func readings(records []record, m Machine) (all []reading, from record, err erro
 var cpuSuffix = regexp.MustCompile(`-\d+$`)
 
 func (r reading) add(from record) error {
-	results := benchfmt.NewReader(strings.NewReader(from.Output), from.Pkg)
-	for results.Scan() {
-		res, ok := results.Result().(*benchfmt.Result)
-		if !ok {
-			continue
-		}
+	all, err := from.benchmarks()
+	for _, res := range all {
 		name := from.Pkg + "." + res.Name.String()
 		if !cpuSuffix.MatchString(name) {
 			name += "-1"
@@ -69,7 +63,7 @@ func (r reading) add(from record) error {
 			r[name][unit] = value
 		}
 	}
-	return results.Err()
+	return err
 }
 
 // of returns what a benchmark has measured, NaN if nothing.

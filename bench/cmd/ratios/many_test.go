@@ -13,7 +13,7 @@ import (
 // The page of many CPUs has predictions beside measurements where there are any,
 // and takes the blocks of the latest commit only.
 func TestMany(t *testing.T) {
-	const job = "-blocks=9 -cpu=1,2,8 -variant=', model' ./lines ./pool ./recorder"
+	job := job{Blocks: 9, CPU: "1,2,8", Variant: modelVariant, Packages: "./lines ./pool ./recorder"}
 	lines := `
 BenchmarkLocked/instruction=add-2 1 2 ns/op
 BenchmarkMove/wait=write-2 1 30 ns/op
@@ -82,7 +82,7 @@ func TestManyFromElsewhere(t *testing.T) {
 		output = strings.ReplaceAll(output, "isobar-1 ", "isobar ")
 		var lines strings.Builder
 		for _, pkg := range []string{"lines", "recorder"} {
-			u := unit{Commit: "new", Job: "-blocks=1 -variant=', model' ./lines ./recorder", Pkg: pkg, Machine: m}
+			u := unit{Commit: "new", Job: job{Blocks: 1, Variant: modelVariant}, Pkg: pkg, Machine: m}
 			if err := json.NewEncoder(&lines).Encode(record{unit: u, Output: output}); err != nil {
 				t.Fatal(err)
 			}

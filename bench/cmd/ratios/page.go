@@ -71,44 +71,36 @@ func (m Machine) page() string {
 // package and job the latest commit that has at least half of its blocks. A
 // measurement that has just begun replaces nothing.
 func tables(records []record, m Machine) (string, error) {
-	type source struct{ job, pkg string }
+	type source struct {
+		job job
+		pkg string
+	}
 	counts, latest := map[unit]int{}, map[source]unit{}
-	var order []string
-	jobs := map[string]job{}
+	var jobs []job
 	for _, r := range records {
 		if r.hardware() != m {
 			continue
 		}
-		j, ok := jobs[r.Job]
-		if !ok {
-			var err error
-			if j, err = parseJob(r.Job); err != nil {
-				return "", err
-			}
-			jobs[r.Job] = j
-			if j.variant != modelVariant {
-				order = append(order, r.Job)
-			}
+		if r.Job.Variant != modelVariant && !slices.Contains(jobs, r.Job) {
+			jobs = append(jobs, r.Job)
 		}
 		all := r.allBlocks()
-		if counts[all]++; 2*counts[all] >= j.blocks {
+		if counts[all]++; 2*counts[all] >= r.Job.Blocks {
 			latest[source{r.Job, r.Pkg}] = all
 		}
 	}
 	var b strings.Builder
-	for _, line := range order {
-		results := newResults()
-		results.ours, results.wall = jobs[line].ours, jobs[line].wall
+	for _, j := range jobs {
+		results := newResults(j)
 		for _, r := range records {
-			if from := latest[source{line, r.Pkg}]; r.Job != line || r.allBlocks() != from {
+			if from := latest[source{j, r.Pkg}]; r.Job != j || r.allBlocks() != from {
 				continue
 			}
-			results.from[r.Pkg] = fmt.Sprintf("%s at commit %s", r.Go, r.Commit)
-			if err := results.add(r.Pkg, r.Block, []byte(r.Output)); err != nil {
+			if err := results.add(r); err != nil {
 				return "", err
 			}
 		}
-		results.writeSections(&b, jobs[line])
+		results.writeSections(&b)
 	}
 	return b.String(), nil
 }

@@ -16,13 +16,16 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/perf/benchfmt"
+
 	"github.com/isobar-go/isobar/internal/lab/host"
 )
 
 // A unit is what is measured at once: one block of a package under a job.
 type unit struct {
-	Commit, Job, Pkg string
-	Block            int
+	Commit, Pkg string
+	Job         job
+	Block       int
 	Machine
 }
 
@@ -38,6 +41,17 @@ type record struct {
 	unit
 	Seconds float64
 	Output  string // of the benchmarks
+}
+
+// benchmarks parses the output.
+func (r *record) benchmarks() (all []*benchfmt.Result, err error) {
+	reader := benchfmt.NewReader(strings.NewReader(r.Output), r.Pkg)
+	for reader.Scan() {
+		if res, ok := reader.Result().(*benchfmt.Result); ok {
+			all = append(all, res.Clone())
+		}
+	}
+	return all, reader.Err()
 }
 
 var errInterrupted = errors.New("interrupted: the same command continues")
@@ -141,14 +155,14 @@ func (m *measurement) run() error {
 		if binaries[i], err = m.build(j, dir); err != nil {
 			return err
 		}
-		most = max(most, j.blocks)
+		most = max(most, j.Blocks)
 	}
 	for block := range most {
 		for i, j := range m.jobs {
-			if block >= j.blocks {
+			if block >= j.Blocks {
 				continue
 			}
-			order := rand.New(rand.NewPCG(j.seed, uint64(block))).Perm(len(binaries[i]))
+			order := rand.New(rand.NewPCG(1, uint64(block))).Perm(len(binaries[i]))
 			for _, k := range order {
 				if err := m.one(j, binaries[i][k], block); err != nil {
 					return err
@@ -164,7 +178,7 @@ func (m *measurement) run() error {
 
 // one measures a unit, unless it is there or would end late.
 func (m *measurement) one(j job, b binary, block int) error {
-	u := unit{Commit: m.commit, Job: j.line(), Pkg: b.pkg, Block: block, Machine: m.machine}
+	u := unit{Commit: m.commit, Job: j, Pkg: b.pkg, Block: block, Machine: m.machine}
 	if m.done[u] || m.failed[u.allBlocks()] != nil {
 		return nil
 	}
@@ -178,11 +192,11 @@ func (m *measurement) one(j job, b binary, block int) error {
 		m.left++
 		return nil
 	}
-	fmt.Fprintf(os.Stderr, "block %d/%d %s%s\n", block+1, j.blocks, b.pkg, j.variant)
+	fmt.Fprintf(os.Stderr, "block %d/%d %s%s\n", block+1, j.Blocks, b.pkg, j.Variant)
 	output, err := m.execute(j, b)
 	if err == nil && !bytes.Contains(output, []byte("ns/op")) {
 		err = fmt.Errorf("./%s%s: no benchmark ran: -bench matches none, or each skips itself; go test -v -bench says why",
-			b.pkg, j.variant)
+			b.pkg, j.Variant)
 	}
 	if err != nil {
 		select {

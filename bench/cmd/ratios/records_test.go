@@ -15,14 +15,10 @@ func measure(t *testing.T, file string, change func(*measurement)) (m measuremen
 	t.Helper()
 	var jobs []job
 	for _, pkg := range []string{"recorder", "queue"} {
-		j, err := parseJob("-blocks=3 ./" + pkg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		jobs = append(jobs, j)
+		jobs = append(jobs, job{Blocks: 3, Ours: prefix, Packages: "./" + pkg})
 	}
 	m = measurement{jobs: jobs, interrupted: make(chan os.Signal), build: func(j job, _ string) ([]binary, error) {
-		return []binary{{pkg: strings.TrimPrefix(j.packages[0], "./")}}, nil
+		return []binary{{pkg: strings.TrimPrefix(j.Packages, "./")}}, nil
 	}}
 	if err := m.open(file); err != nil {
 		t.Fatal(err)
@@ -107,8 +103,7 @@ func TestDeadline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "records")
 	m, err := measure(t, file, func(m *measurement) {
 		m.deadline = time.Now().Add(time.Hour)
-		j := m.jobs[1].line()
-		m.all = append(m.all, record{unit: unit{Job: j, Pkg: "queue"}, Seconds: 7200})
+		m.all = append(m.all, record{unit: unit{Job: m.jobs[1], Pkg: "queue"}, Seconds: 7200})
 	})
 	if err != nil || m.left != 3 {
 		t.Errorf("%d units left (%v), want the three that take two hours each", m.left, err)
@@ -134,7 +129,7 @@ func TestPublish(t *testing.T) {
 					return []byte(strings.ReplaceAll(string(output(b.pkg, 100)), "200 ns", "50 ns")), nil
 				}
 				for k := range m.jobs {
-					m.jobs[k].blocks = 7
+					m.jobs[k].Blocks = 7
 				}
 			}
 		})

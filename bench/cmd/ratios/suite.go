@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -11,21 +12,22 @@ import (
 // suites are the lists of jobs by name. Bench takes less than 40 minutes on two
 // CPUs. Many is for machines with more: it asks how cost grows with CPUs, beside what
 // package coherence predicts, and how it holds up with four times as many Ps.
-var suites = map[string][]string{
+var suites = map[string][]job{
 	"bench": {
-		"-blocks=9 -benchtime=50ms ./recorder ./pool ./queue ./slab ./arena ./eventloop ./http11",
-		"-blocks=9 -benchtime=50ms -bench='Typed|Tree' -experiment=arenas -variant=', GOEXPERIMENT=arenas' ./arena",
-		"-blocks=9 -benchtime=200ms -bench=Server -cpu=2 ./http11/server",
-		"-blocks=9 -benchtime=1x -bench='Wrk/.*/impl=(isobar|isobar-readiness|fasthttp|hertz|gnet)$' -cpu=2" +
-			" -ours=isobar-readiness -wall -variant=', wrk' ./http11/server",
-		"-blocks=15 -benchtime=1x -cpu=1 -pin ./overhead",
-		"-blocks=9 -benchtime=1x -cpu=2 -ours=isobar-fleet -wall ./fleet",
+		{Blocks: 9, Benchtime: "50ms", Packages: "./recorder ./pool ./queue ./slab ./arena ./eventloop ./http11"},
+		{Blocks: 9, Benchtime: "50ms", Bench: "Typed|Tree", Experiment: "arenas", Variant: ", GOEXPERIMENT=arenas",
+			Packages: "./arena"},
+		{Blocks: 9, Benchtime: "200ms", Bench: "Server", CPU: "2", Packages: "./http11/server"},
+		{Blocks: 9, Benchtime: "1x", Bench: "Wrk/.*/impl=(isobar|isobar-readiness|fasthttp|hertz|gnet)$", CPU: "2",
+			Ours: "isobar-readiness", Wall: true, Variant: ", wrk", Packages: "./http11/server"},
+		{Blocks: 15, Benchtime: "1x", CPU: "1", Pin: true, Packages: "./overhead"},
+		{Blocks: 9, Benchtime: "1x", CPU: "2", Ours: "isobar-fleet", Wall: true, Packages: "./fleet"},
 	},
 	"many": {
-		"-blocks=9 -benchtime=20ms -cpu=" + procsHere + " -variant='" + modelVariant + "' -bench='" + modelled + "'" +
-			" ./lines ./queue ./pool ./recorder ./eventloop ./http11",
-		"-blocks=7 -benchtime=50ms -cpu=" + procsHere +
-			" -variant=', many CPUs' ./recorder ./pool ./queue ./eventloop ./http11",
+		{Blocks: 9, Benchtime: "20ms", CPU: procsHere, Variant: modelVariant, Bench: modelled,
+			Packages: "./lines ./queue ./pool ./recorder ./eventloop ./http11"},
+		{Blocks: 7, Benchtime: "50ms", CPU: procsHere, Variant: ", many CPUs",
+			Packages: "./recorder ./pool ./queue ./eventloop ./http11"},
 	},
 }
 
@@ -56,18 +58,15 @@ var procsHere = func() string {
 	return strings.Join(list, ",")
 }()
 
+// findSuite returns the jobs of a suite, with defaults for what they leave out.
 func findSuite(name string) ([]job, error) {
-	lines, ok := suites[name]
-	if !ok {
+	jobs := slices.Clone(suites[name])
+	if len(jobs) == 0 {
 		return nil, fmt.Errorf("no suite %q; use bench or many", name)
 	}
-	var jobs []job
-	for _, line := range lines {
-		j, err := parseJob(line)
-		if err != nil {
-			return nil, err
-		}
-		jobs = append(jobs, j)
+	for i := range jobs {
+		j := &jobs[i]
+		j.Bench, j.CPU, j.Ours = cmp.Or(j.Bench, "."), cmp.Or(j.CPU, "1,2"), cmp.Or(j.Ours, prefix)
 	}
 	return jobs, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -9,22 +8,19 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/perf/benchfmt"
-
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // results collects series by benchmark, implementation and unit.
 type results struct {
-	ours  string
-	wall  bool
+	job
 	order []string                          // benchmarks, as first seen
 	by    map[string]map[string]*stat.Group // benchmark without impl -> impl -> series by unit
 	from  map[string]string                 // package -> what it was measured with
 }
 
-func newResults() *results {
-	return &results{ours: prefix, by: map[string]map[string]*stat.Group{}, from: map[string]string{}}
+func newResults(j job) *results {
+	return &results{job: j, by: map[string]map[string]*stat.Group{}, from: map[string]string{}}
 }
 
 var implKey = regexp.MustCompile(`/impl=([^/]+?)(-\d+)?(/|$)`)
@@ -38,18 +34,15 @@ func split(name string) (benchmark, impl string, ok bool) {
 	return strings.Replace(name, m[0], m[2]+m[3], 1), m[1], true
 }
 
-func (r *results) add(pkg string, block int, output []byte) error {
-	reader := benchfmt.NewReader(bytes.NewReader(output), pkg)
-	for reader.Scan() {
-		res, ok := reader.Result().(*benchfmt.Result)
-		if !ok {
-			continue
-		}
+func (r *results) add(from record) error {
+	r.from[from.Pkg] = fmt.Sprintf("%s at commit %s", from.Go, from.Commit)
+	all, err := from.benchmarks()
+	for _, res := range all {
 		benchmark, impl, ok := split(res.Name.String())
 		if !ok {
 			continue // not a comparison
 		}
-		benchmark = pkg + "." + benchmark
+		benchmark = from.Pkg + "." + benchmark
 		if r.by[benchmark] == nil {
 			r.by[benchmark] = map[string]*stat.Group{}
 			r.order = append(r.order, benchmark)
@@ -62,18 +55,18 @@ func (r *results) add(pkg string, block int, output []byte) error {
 		for _, v := range res.Values {
 			s := g.Series[v.Unit]
 			s.Metric = v.Unit
-			s.Blocks, s.Values = append(s.Blocks, block), append(s.Values, v.Value)
+			s.Blocks, s.Values = append(s.Blocks, from.Block), append(s.Values, v.Value)
 			g.Series[v.Unit] = s
 		}
 	}
-	return reader.Err()
+	return err
 }
 
 // writeSections writes the tables of a job's packages, each package below the
 // command, and what it was measured with.
-func (r *results) writeSections(w io.Writer, j job) {
+func (r *results) writeSections(w io.Writer) {
 	of := "CPU time per operation where the benchmark reports it, else in wall time"
-	if r.wall {
+	if r.Wall {
 		of = "wall time per operation"
 	}
 	last := ""
@@ -81,7 +74,7 @@ func (r *results) writeSections(w io.Writer, j job) {
 		pkg, name, _ := strings.Cut(benchmark, ".")
 		if pkg != last {
 			fmt.Fprintf(w, "\n## %s%s\n\n`cd bench && go run ./cmd/ratios %s`, %s: %s/peer in %s.\n",
-				pkg, j.variant, j.line(), r.from[pkg], r.ours, of)
+				pkg, r.Variant, r.line(), r.from[pkg], r.Ours, of)
 			last = pkg
 		}
 		impls := r.by[benchmark]
@@ -90,10 +83,10 @@ func (r *results) writeSections(w io.Writer, j job) {
 		for _, c := range cols {
 			fmt.Fprintf(w, " %s |", c.title)
 		}
-		fmt.Fprintf(w, " ratio | interval | verdict for %s |\n| --- |%s ---: | --- | --- |\n", r.ours,
+		fmt.Fprintf(w, " ratio | interval | verdict for %s |\n| --- |%s ---: | --- | --- |\n", r.Ours,
 			strings.Repeat(" ---: |", len(cols)))
 		for _, impl := range slices.Sorted(maps.Keys(impls)) {
-			r.writeRow(w, impl, impls[impl], impls[r.ours], cols)
+			r.writeRow(w, impl, impls[impl], impls[r.Ours], cols)
 		}
 	}
 }
@@ -152,7 +145,7 @@ func (r *results) writeRow(w io.Writer, impl string, g, our *stat.Group, cols []
 		return
 	}
 	unit := cpuUnit(g, our)
-	if r.wall {
+	if r.Wall {
 		unit = "sec/op"
 	}
 	c := stat.Compare(g, our, unit, 1)
