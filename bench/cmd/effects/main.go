@@ -15,7 +15,7 @@
 //
 // Usage:
 //
-//	isobar lab export --format csv RUN | go run ./cmd/effects [-metric NAME] [-where FACTOR=LEVEL,...] SWITCH ...
+//	isobar lab export --format csv RUN | go run ./cmd/effects [-metric NAME] SWITCH ...
 //	isobar lab export --format csv RUN | go run ./cmd/effects [-metric NAME] -against FACTOR=LEVEL
 package main
 
@@ -45,7 +45,6 @@ func main() {
 func run(args []string, in io.Reader, out io.Writer) error {
 	flags := flag.NewFlagSet("effects", flag.ContinueOnError)
 	metric := flags.String("metric", "/op/time:ns", "the metric")
-	where := flags.String("where", "", "only cells with these levels of other factors: FACTOR=LEVEL,...")
 	versus := flags.String("against", "", "print the levels of a factor beside this one: FACTOR=LEVEL")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -55,7 +54,7 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	if !against && len(switches) == 0 {
 		return errors.New("no switches: name the factors with the levels on and off, or one with -against FACTOR=LEVEL")
 	}
-	e, err := read(in, *metric, *where)
+	e, err := read(in, *metric)
 	if err != nil {
 		return err
 	}
@@ -72,7 +71,7 @@ type table struct {
 	rows   [][]string
 }
 
-func read(in io.Reader, metric, where string) (*table, error) {
+func read(in io.Reader, metric string) (*table, error) {
 	rows, err := csv.NewReader(in).ReadAll()
 	if err == nil && len(rows) == 0 {
 		err = io.ErrUnexpectedEOF
@@ -86,27 +85,12 @@ func read(in io.Reader, metric, where string) (*table, error) {
 			return nil, err
 		}
 	}
-	levels := map[int]string{}
-	for condition := range strings.SplitSeq("metric="+metric+","+where, ",") {
-		if condition == "" {
-			continue
-		}
-		name, level, ok := strings.Cut(condition, "=")
-		at := slices.Index(e.head, name)
-		if !ok || at < 0 {
-			return nil, fmt.Errorf("-where %q: want FACTOR=LEVEL of the columns %s", condition, strings.Join(e.head, ", "))
-		}
-		levels[at] = level
-	}
+	failure, of := slices.Index(e.head, "failure"), slices.Index(e.head, "metric")
 	for _, row := range rows[1:] {
-		if f := row[slices.Index(e.head, "failure")]; f != "" {
-			return nil, fmt.Errorf("a cell failed (%s): a comparison needs all", f)
+		if row[failure] != "" {
+			return nil, fmt.Errorf("a cell failed (%s): a comparison needs all", row[failure])
 		}
-		match := true
-		for at, level := range levels {
-			match = match && row[at] == level
-		}
-		if match {
+		if row[of] == metric {
 			e.rows = append(e.rows, row)
 		}
 	}
