@@ -190,8 +190,8 @@ func (h *hiding) call(n *ast.CallExpr) {
 
 func (h *hiding) builtin(n *ast.CallExpr) {
 	list, _ := h.underlying(n).(*types.Slice)
-	switch name := ast.Unparen(n.Fun).(*ast.Ident); {
-	case name == nil:
+	switch name, ok := ast.Unparen(n.Fun).(*ast.Ident); {
+	case !ok: // of package unsafe: its result is hidden where it goes
 	case name.Name == "append" && list != nil && !n.Ellipsis.IsValid():
 		for _, v := range n.Args[1:] {
 			h.value(v, list.Elem())

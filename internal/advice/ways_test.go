@@ -193,3 +193,14 @@ func TestFilesCalledAlike(t *testing.T) {
 		t.Errorf("error %v, the compiler says %v", err, said)
 	}
 }
+
+// TestHiddenBuiltins: the functions of package unsafe have no place of their own to pass a value to.
+func TestHiddenBuiltins(t *testing.T) {
+	_, p := explainerOf(t, "package m\n\nimport \"unsafe\"\n\nfunc text(in []byte) string {\n"+
+		"\tb := append([]byte{}, in...)\n\treturn unsafe.String(&b[0], len(b))\n}\n")
+	file := p.Fset.Position(p.Files[0].Package).Filename
+	text, _, err := hidden(p.Source, file, []way{{at: place{file, 7}}})
+	if want := "return isobarHide(unsafe.String(&b[0], len(b)))"; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("error %v; %q is not in\n%s", err, want, text)
+	}
+}
