@@ -252,8 +252,11 @@ func (l *TuneLog) Failed(err error) error {
 	case failure != nil && failure.Kind != cell.FailMemory && !l.served:
 		err = fmt.Errorf("%w (it runs with an empty standard input, which sh -c 'COMMAND <FILE' fills; tune needs a command "+
 			"that succeeds each time: for a linter, whose status tells what it found, sh -c 'COMMAND || true')", err)
+	case errors.Is(err, tune.ErrShort) && l.served:
+		return fmt.Errorf("%w; give a longer or heavier load", err)
 	case errors.Is(err, tune.ErrShort):
-		return err
+		return fmt.Errorf("%w; tune a command that does more (its standard input is empty: sh -c 'COMMAND <FILE' fills it)",
+			err)
 	}
 	for _, more := range append(l.tails(), kept) {
 		if more != "" {

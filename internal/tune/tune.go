@@ -141,7 +141,7 @@ type Runner func(c cell.Config, block int) (*cell.Record, error)
 
 // ErrShort says that start-up dominates a run.
 var ErrShort = errors.New("tune: a run takes less than 50 ms, or less than 20 ms of CPU time: starting it outweighs " +
-	"what settings change; tune a command that does more (its standard input is empty: sh -c 'COMMAND <FILE' fills it)")
+	"what settings change")
 
 // leastWall and leastCPU are the least seconds of a run worth tuning.
 const leastWall, leastCPU = 0.05, 0.02

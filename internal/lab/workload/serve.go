@@ -164,7 +164,7 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 	rec.Set(cell.ExitStatus, float64(s.cmd.ProcessState.ExitCode()))
 	if byItself {
 		return s.failed(rec, &cell.Failure{Kind: cell.FailExit,
-			Message: "the server ended before it was told to: " + s.cmd.ProcessState.String()})
+			Message: "the server ended before it was told to (it must stay in the foreground): " + s.cmd.ProcessState.String()})
 	}
 	return s.failed(rec, loadErr)
 }
