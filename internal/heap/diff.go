@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -27,9 +28,9 @@ type Verdict string
 
 // The verdicts. Two reports give only Grew, Shrank or Stays.
 const (
-	Leaks  Verdict = "leaks"  // grew every time, and as fast at the end as at the start
+	Leaks  Verdict = "leaks"  // grew most times, and as fast at the end as at the start
 	Fills  Verdict = "fills"  // grew ever more slowly: a cache on its way to its bound
-	Varies Verdict = "varies" // up and down
+	Varies Verdict = "varies" // up and down, or in a jump
 	Grew   Verdict = "grew"
 	Shrank Verdict = "shrank"
 	Stays  Verdict = "stays"
@@ -65,6 +66,7 @@ func Compare(reports []*Report, share float64) ([]Change, error) {
 			}
 		})
 	}
+	all = join(all)
 	for i := range all {
 		c := &all[i]
 		c.Growth = int64(c.Retained[len(c.Retained)-1]) - int64(c.Retained[0])
@@ -72,6 +74,36 @@ func Compare(reports []*Report, share float64) ([]Change, error) {
 	}
 	slices.SortStableFunc(all, func(a, b Change) int { return cmp.Compare(b.Growth, a.Growth) })
 	return all, nil
+}
+
+// join makes one of changes that stand for the same values: if several goroutines hold them, the
+// path may begin at another one in another report.
+func join(all []Change) []Change {
+	var joined []Change
+	for _, c := range all {
+		i := slices.IndexFunc(joined, func(have Change) bool {
+			for k := range c.Retained {
+				if c.Retained[k] > 0 && have.Retained[k] > 0 {
+					return false
+				}
+			}
+			return have.Type == c.Type && strings.Contains(c.Type, ".") && !strings.HasPrefix(c.Type, "[]") &&
+				strings.HasPrefix(c.Path, "goroutine ") && strings.HasPrefix(have.Path, "goroutine ")
+		})
+		if i < 0 {
+			joined = append(joined, c)
+			continue
+		}
+		have := &joined[i]
+		if c.Retained[len(c.Retained)-1] > 0 {
+			have.Path = c.Path
+		}
+		for k := range c.Retained {
+			have.Retained[k] += c.Retained[k]
+			have.Objects[k] += c.Objects[k]
+		}
+	}
+	return joined
 }
 
 // each visits every node of the tree with its path.
@@ -90,9 +122,12 @@ func (r *Report) each(visit func(path, typ string, n *Node)) {
 
 // verdict judges a series of sizes taken at regular intervals.
 func verdict(v []uint64) Verdict {
-	first, last, falls := int64(v[0]), int64(v[len(v)-1]), int64(0)
+	first, last, falls, rises := int64(v[0]), int64(v[len(v)-1]), int64(0), 0
 	for i := 1; i < len(v); i++ {
 		falls = max(falls, int64(v[i-1])-int64(v[i]))
+		if v[i] > v[i-1] {
+			rises++
+		}
 	}
 	growth := last - first
 	switch {
@@ -108,8 +143,11 @@ func verdict(v []uint64) Verdict {
 	middle := int64(v[len(v)/2])
 	perStepEarly := float64(middle-first) / float64(len(v)/2)
 	perStepLate := float64(last-middle) / float64(len(v)-1-len(v)/2)
-	if perStepLate < 0.5*perStepEarly {
+	switch {
+	case perStepLate < 0.5*perStepEarly:
 		return Fills
+	case 2*rises < len(v): // it jumped
+		return Varies
 	}
 	return Leaks
 }

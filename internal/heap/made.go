@@ -44,8 +44,8 @@ func Made(ctx context.Context, p *target.Process, rank func(Root) int) ([]Object
 		}
 		return r
 	}
-	g, err := graph.Mark(ctx, im, gotype.NewTable(im), nil, func(kind image.Kind, name string, g int32) int {
-		return rank(root(kind, name, g))
+	g, err := graph.Mark(ctx, im, gotype.NewTable(im), nil, func(r *image.Root, name string) int {
+		return rank(root(r.Kind, name, r.G))
 	})
 	if err != nil {
 		return nil, err

@@ -171,6 +171,7 @@ func TestVerdicts(t *testing.T) {
 		{[]uint64{mb, 2 * mb, 3 * mb, 4 * mb, 5 * mb, 6 * mb}, Leaks},
 		{[]uint64{mb, 4 * mb, 6 * mb, 7 * mb, 7*mb + 1000, 7*mb + 1000}, Fills},
 		{[]uint64{mb, 9 * mb, 2 * mb, 8 * mb, mb, 3 * mb}, Varies},
+		{[]uint64{0, 0, 0, 0, 9 * mb}, Varies},
 		{[]uint64{5 * mb, 4 * mb, 3 * mb}, Shrank},
 		{[]uint64{mb, 5 * mb, mb}, Varies},
 	} {
@@ -187,6 +188,16 @@ func TestCompare(t *testing.T) {
 	}
 	if c := changes[0]; c.Path != "main.server.sessions" || c.Growth != 4<<20 || c.Verdict != Leaks {
 		t.Errorf("the change is %+v", c)
+	}
+	// Two goroutines hold the store: which of them the path begins at depends on the moment.
+	moved := []*Report{sample(1 << 20), sample(3 << 20), sample(5 << 20)}
+	for i, start := range []string{"main.send", "main.receive", "main.send"} {
+		root := moved[i].Tree.Children[0]
+		root.Label, root.Children[0].Type = "goroutine "+start, "main.Store"
+	}
+	changes, err = Compare(moved, 0.01)
+	if err != nil || len(changes) != 1 || changes[0].Verdict != Leaks || changes[0].Path != "goroutine main.send.sessions" {
+		t.Errorf("%+v, %v; want one leak", changes, err)
 	}
 	if _, err := Compare([]*Report{sample(1)}, 0); err == nil {
 		t.Error("one report was compared")

@@ -52,14 +52,25 @@ type entry struct{ root, slot uint32 }
 
 var le = binary.LittleEndian
 
-// A Rank orders roots by a number from 0 to 7. g is the goroutine, or -1.
-type Rank func(kind image.Kind, name string, g int32) int
+// A Rank orders roots, with their names, by a number from 0 to 7.
+type Rank func(r *image.Root, name string) int
 
 // ranks is the number of ranks.
 const ranks = int(image.Kinds) + 3
 
-// ByKind ranks the kinds that name a holder best first.
-func ByKind(kind image.Kind, _ string, _ int32) int { return int(kind) }
+// ByKind ranks the kinds that name a holder best first. What the runtime's functions hold the
+// program's hold longer, and pools are no holders of what they are in.
+func ByKind(r *image.Root, name string) int {
+	passing := int(image.Finalizer)
+	switch {
+	case r.Kind >= image.Finalizer:
+		return int(r.Kind) + 1
+	case strings.HasPrefix(name, "sync.allPools"), strings.HasPrefix(name, "sync.oldPools"),
+		strings.HasPrefix(r.Func, "runtime."), strings.HasPrefix(r.Func, "internal/runtime/"):
+		return passing
+	}
+	return int(r.Kind)
+}
 
 // Mark marks everything that the image's roots reach. An object reached from several roots
 // belongs to the one of lowest rank. variables name the globals; nil if unknown.
@@ -78,11 +89,10 @@ func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables [
 	var ranked [ranks][]*image.Root
 	for i := range im.Roots {
 		r := &im.Roots[i]
-		n := g.roots[g.rootOf(r)]
-		at := rank(n.kind, n.name, n.g)
+		at := rank(r, g.roots[g.rootOf(r)].name)
 		ranked[at] = append(ranked[at], r)
 	}
-	finalizers := rank(image.Finalizer, "", -1)
+	finalizers := rank(&image.Root{Kind: image.Finalizer, G: -1}, "")
 	for at, roots := range ranked {
 		for _, r := range roots {
 			g.follow(r, g.rootOf(r))
@@ -117,9 +127,7 @@ func (g *Graph) follow(r *image.Root, root uint32) {
 	queued := len(g.queue)
 	g.reach(slot, span, offset, s, root, g.label(path))
 	w, _ := g.rootWord(r)
-	name := g.roots[root].name
-	g.putOff(queued, slot, pooled(w) || strings.HasPrefix(r.Func, "runtime.") ||
-		strings.HasPrefix(name, "sync.allPools") || strings.HasPrefix(name, "sync.oldPools"))
+	g.putOff(queued, slot, pooled(w))
 }
 
 // putOff moves what was queued last, if anything was, to be followed late: what leads from one part
