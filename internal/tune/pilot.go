@@ -82,7 +82,7 @@ type point struct {
 
 // errNoCycles says that a program printed no gctrace line.
 var errNoCycles = errors.New("tune: no gctrace line was printed: the program is not Go, or never collected, or what " +
-	"starts it keeps its standard error: give the command of the program itself")
+	"starts it keeps its standard error, or sets GODEBUG: give the command of the program itself")
 
 // NewPilot reads the record of an exec cell.
 func NewPilot(rec *cell.Record) (Pilot, error) {

@@ -127,7 +127,8 @@ func (f followed) disobeys() bool {
 // collector itself; "" if they do not. calls are from CollectorCalls.
 func selfSet(first, second *cell.Record, calls []string) string {
 	a, b := obeys(first), obeys(second)
-	contains := "no call was found in the command's own binary: a program that it starts may make it"
+	contains := "no call was found in the command's own binary: a program that it starts may make it, or a script " +
+		"sets GOGC"
 	if len(calls) > 0 {
 		contains = "its binary contains " + strings.Join(calls, " and ")
 	}
