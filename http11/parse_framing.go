@@ -11,7 +11,7 @@ func (h *head) framing(buf []byte, f *field) error {
 		if h.hosts++; h.hosts > 1 {
 			return errHostTwice
 		}
-		if !validHost(value) {
+		if !validHost(value, true) {
 			return errHost
 		}
 		h.host = f.value

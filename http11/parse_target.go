@@ -174,7 +174,7 @@ func (h *head) absoluteForm(buf []byte, i int, lim *limits) (int, error) {
 	if i == len(buf) {
 		return 0, nil
 	}
-	if !validHost(buf[start:i]) || i == start || buf[start] == ':' {
+	if !validHost(buf[start:i], false) || i == start || buf[start] == ':' {
 		return 0, errTargetHost
 	}
 	h.authority = span{uint32(start), uint32(i - start)}
@@ -207,7 +207,7 @@ func (h *head) authorityForm(buf []byte, i int) (int, error) {
 	if len(host) == 0 {
 		return 0, errTarget
 	}
-	if !validHost(host) || host[0] == ':' || !hasPort(host) {
+	if !validHost(host, false) || host[0] == ':' || !hasPort(host) {
 		return 0, errTargetHost
 	}
 	h.authority = span{uint32(start), uint32(i - start)}
@@ -229,13 +229,21 @@ func hasPort(host []byte) bool {
 }
 
 // validHost reports whether s is uri-host [ ":" port ], RFC 9110, section 7.2.
-// The host may be empty, and so may the port (RFC 3986, section 3.2.3).
-func validHost(s []byte) bool {
+// The host may be empty, and so may the port (RFC 3986, section 3.2.3). With
+// zoned, an IPv6 address may have a zone: clients in wide use send it in Host.
+func validHost(s []byte, zoned bool) bool {
 	i := 0
 	if len(s) > 0 && s[0] == '[' {
 		for i++; i < len(s) && classOf[s[i]]&isIPLiteral != 0; i++ {
 		}
-		if i < 3 || i == len(s) || s[i] != ']' {
+		if i < 3 {
+			return false
+		}
+		if zoned && i < len(s) && s[i] == '%' {
+			for i++; i < len(s) && (s[i] == '%' || classOf[s[i]]&isHost != 0); i++ {
+			}
+		}
+		if i == len(s) || s[i] != ']' {
 			return false
 		}
 		i++
