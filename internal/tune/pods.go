@@ -80,6 +80,11 @@ func (t *tuning) tryPods(budget float64) error {
 	for round := 1; round <= mostPods; round++ {
 		for _, i := range rng.Perm(len(arms)) {
 			arm := arms[i]
+			if failures[0] != nil {
+				t.answer.Others = append(t.answer.Others, fmt.Sprintf("no pod is compared: %s does not run in the largest, %s: %v",
+					settingText(arms[0]), podName(arms[0].Pod), failures[0]))
+				return nil
+			}
 			if failures[i] != nil {
 				continue
 			}
@@ -98,10 +103,6 @@ func (t *tuning) tryPods(budget float64) error {
 		if used := t.spent - began; round >= leastRounds && used+used/float64(round) > budget {
 			break
 		}
-	}
-	if failures[0] != nil {
-		return fmt.Errorf("tune: --cpus, --memory-max: the program does not run in the largest pod, %s: %w", arms[0].Pod,
-			failures[0])
 	}
 	return t.judgePods(arms, records, failures)
 }

@@ -81,6 +81,15 @@ func TestSmallestPod(t *testing.T) {
 	}
 }
 
+// TestPodsBelowTheProgram: pods in which the program does not run take nothing from the answer.
+func TestPodsBelowTheProgram(t *testing.T) {
+	a := tuneInPods(t, "2:8MiB", "1:8MiB")
+	if a.Outcome != Recommended || len(a.Pods) > 0 || !strings.Contains(strings.Join(a.Others, "\n"),
+		"GOMEMLIMIT=7MiB does not run in the largest, 2 CPUs, 8MiB: ") {
+		t.Errorf("%s: %q, pods %+v", a.Outcome, a.Others, a.Pods)
+	}
+}
+
 // TestLongReasonWidensNoTable has a pod fail with a long reason.
 func TestLongReasonWidensNoTable(t *testing.T) {
 	long := strings.Repeat("it does not fit ", 20)
