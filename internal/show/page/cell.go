@@ -32,13 +32,8 @@ func NewCell(m cell.Run, rec *cell.Record, v View) (*Page, error) {
 	}
 	s, part := text.Sections(a)[0], plot.Whole(rec).Within(v.From, v.To)
 	s.SetExact(v.Exact)
-	pauses := plot.Pauses(s, "cell")
-	if pauses != nil {
-		pauses.Title, pauses.Caption = "Pauses by length",
-			"How long the world was stopped. Column heights are relative to the highest."
-	}
-	p.Plots = drawn("this cell", plot.Timeline(s, rec, part), plot.Stops(s, rec, part),
-		plot.Latency(s, "cell"), pauses)
+	p.Plots = drawn("this cell", plot.Timeline(s, rec, part), plot.Stops(s, rec, part), plot.Latency(s, "cell"),
+		plot.Pauses(s, "cell"))
 	p.Collections, p.Samples = collectionsOf(s, rec, part), samplesTable(rec)
 	p.List(rec.Err != nil, "failure", "Failure")
 	p.List(len(p.Warnings) > 0, "warnings", "Warnings")

@@ -51,8 +51,8 @@ func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 		return nil
 	}
 	p := &Plot{ID: "stops", Title: "Pauses over time",
-		Caption: "Each line is a stop of the world; its height is its length. Some stops may be missing: the histogram is " +
-			"complete."}
+		Caption: "Each line is a stop of the world; its height is its length. Some stops may be missing: GC pauses has " +
+			"all."}
 	f := frame{left: 72, top: 10, right: 464, bottom: 160}
 	d := newDrawing("stops-0", "Pauses over time", fmt.Sprintf("%s, longest %s.", text.Plural(len(pauses), "pause"),
 		text.Duration(top)), 186)

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -74,14 +75,37 @@ type curve struct {
 	h    *latency.Histogram
 }
 
-// latencyPanels groups the histograms of a section into panels of at most
-// looks curves.
-func latencyPanels(s *text.Section) (titles []string, panels [][]curve) {
+// histogram returns a row's histogram by name. A pause of the runtime counts with the upper bound of its bucket.
+func histogram(r *text.Row, name string) *latency.Histogram {
+	b, ok := r.Buckets[name]
+	if !ok {
+		return r.Latency[name]
+	}
+	all := new(latency.Histogram)
+	for i, n := range b.Count {
+		upper := min(b.Upper[i], 3600)
+		if !(upper > 0) {
+			continue
+		}
+		twice := new(latency.Histogram) // as often as the lowest bit of n stands for
+		twice.Record(time.Duration(upper * 1e9))
+		for ; n > 0; n /= 2 {
+			if n%2 == 1 {
+				all.Merge(twice)
+			}
+			twice.Merge(twice)
+		}
+	}
+	return all
+}
+
+// panelsOf groups the named histograms of a section into panels of at most looks curves.
+func panelsOf(s *text.Section, names []string) (titles []string, panels [][]curve) {
 	for _, f := range facetsOf(s) {
 		var all []curve
-		for _, name := range text.Histograms {
+		for _, name := range names {
 			for _, r := range f.rows {
-				if h := r.Latency[name]; h != nil && h.Count() > 0 {
+				if h := histogram(r, name); h != nil && h.Count() > 0 {
 					all = append(all, curve{r, name, h})
 				}
 			}
@@ -107,10 +131,10 @@ func bothTimes(s *text.Section) bool {
 	return has(cell.HistResponse) && has(cell.HistService)
 }
 
-// latencyChart draws latency over percentile, both on logarithmic axes: each
+// percentileChart draws times over percentile, both on logarithmic axes: each
 // decade to the right is ten times rarer.
-func latencyChart(s *text.Section, id, title string, curves []curve, lo, hi, decades float64) template.HTML {
-	d := newDrawing(id, "Latency by percentile, "+s.Name+" "+title, describeCurves(s, curves), 300)
+func percentileChart(s *text.Section, id, title string, curves []curve, lo, hi, decades float64) template.HTML {
+	d := newDrawing(id, title, describeCurves(s, curves), 300)
 	f := frame{left: 66, top: 10, right: 448, bottom: 254}
 	y := logScale(":ns", max(lo, 1), max(hi, 1), f.bottom, f.top)
 	x := scale{lo: 0, hi: decades, from: f.left, to: f.right}
@@ -151,7 +175,7 @@ func percentileText(step float64) string {
 }
 
 func describeCurves(s *text.Section, curves []curve) string {
-	words := "Lines of latency against percentile."
+	words := "Lines of time against percentile."
 	for _, c := range curves {
 		_, name := lookOf(s, c.row)
 		words += fmt.Sprintf(" %s, %s time: median %s, 99th percentile %s, largest %s.", name, c.hist,

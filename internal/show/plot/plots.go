@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -23,20 +24,43 @@ func legendOf(s *text.Section, rows []*text.Row) []Legend {
 	return out
 }
 
+// Latency draws the distributions of response and service time.
 func Latency(s *text.Section, id string) *Plot {
-	titles, panels := latencyPanels(s)
+	p := byPercentile(s, id+"-latency", "Latency by percentile", "operations", text.Histograms...)
+	if p != nil && bothTimes(s) {
+		p.Legend = append(p.Legend, lineKey("curve plain", "response time"), lineKey("curve plain dashed", "service time"))
+		p.Caption += " Response time starts when an operation was due, service time when it began."
+	}
+	return p
+}
+
+// Pauses draws the distribution of the runtime's stops.
+func Pauses(s *text.Section, id string) *Plot {
+	p := byPercentile(s, id+"-pauses", "GC pauses", "pauses", cell.HistPause)
+	if p != nil {
+		p.Caption = "How long the world was stopped, over all repetitions. " + p.Caption
+	}
+	return p
+}
+
+// byPercentile draws the named histograms of a section, which count what; nil if it has none.
+func byPercentile(s *text.Section, id, title, what string, names ...string) *Plot {
+	titles, panels := panelsOf(s, names)
 	if len(panels) == 0 {
 		return nil
 	}
-	p := &Plot{ID: id + "-latency", Title: "Latency by percentile", Wide: len(panels) > 1,
-		Caption: "Further right is rarer: at 99.9, one operation in a thousand took longer. Both axes are logarithmic."}
+	p := &Plot{ID: id, Title: title, Wide: len(panels) > 1,
+		Caption: "Further right is rarer: at 99.9, one in a thousand took longer. Both axes are logarithmic."}
+	if p.Wide {
+		p.Caption += " All panels have the same axes."
+	}
 	var rows []*text.Row
 	lo, hi, count := math.Inf(1), 0.0, 1.0
-	p.Table = text.Table{Label: "Latency by percentile, " + s.Name, Left: 2, Head: []string{"Configuration", "Time"}}
+	p.Table = text.Table{Label: title + ", " + s.Name, Left: 2, Head: []string{"Configuration", "Time"}}
 	for _, q := range stat.Quantiles {
 		p.Table.Head = append(p.Table.Head, q.Name)
 	}
-	p.Table.Head = append(p.Table.Head, "mean", "operations")
+	p.Table.Head = append(p.Table.Head, "mean", what)
 	for _, curves := range panels {
 		for _, c := range curves {
 			rows = append(rows, c.row)
@@ -49,18 +73,12 @@ func Latency(s *text.Section, id string) *Plot {
 		}
 	}
 	for i, curves := range panels {
-		svg := latencyChart(s, fmt.Sprintf("%s-%d", p.ID, i), titles[i], curves, lo, hi,
+		name := strings.TrimSpace(p.Table.Label + " " + titles[i])
+		svg := percentileChart(s, fmt.Sprintf("%s-%d", p.ID, i), name, curves, lo, hi,
 			max(1, math.Ceil(math.Log10(count)-0.01)))
 		p.Panels = append(p.Panels, Panel{titles[i], svg})
 	}
 	p.Legend = legendOf(s, rows)
-	if bothTimes(s) {
-		p.Legend = append(p.Legend, lineKey("curve plain", "response time"), lineKey("curve plain dashed", "service time"))
-		p.Caption += " Response time starts when an operation was due, service time when it began."
-	}
-	if len(panels) > 1 {
-		p.Caption += " All panels have the same axes."
-	}
 	return p
 }
 
@@ -124,31 +142,4 @@ func heapCells(s *text.Section, line cell.Timeline, k int) []string {
 		cycles = fmt.Sprint(line.Cycles[k])
 	}
 	return []string{s.Format(":ns", float64(line.AtNs[k])), s.Format(":bytes", float64(line.HeapBytes[k])), goal, cycles}
-}
-
-func Pauses(s *text.Section, id string) *Plot {
-	b := binPauses(s.Rows)
-	if b == nil {
-		return nil
-	}
-	p := &Plot{ID: id + "-pauses", Title: "GC pauses",
-		Caption: "How long the world was stopped, over all repetitions. Column heights are relative to the highest of the " +
-			"configuration."}
-	for i, part := range facetsOf(s) {
-		p.Panels = append(p.Panels, Panel{part.title, pauseChart(s, fmt.Sprintf("%s-%d", p.ID, i), b, part)})
-	}
-	p.Wide = len(p.Panels) > 1
-	p.Table = text.Table{Label: "GC pauses, " + s.Name, Left: 1, Head: []string{"Configuration"}}
-	for i := range len(b.edges) - 1 {
-		p.Table.Head = append(p.Table.Head, "< "+text.Format(":seconds", b.edges[i+1]))
-	}
-	p.Table.Head = append(p.Table.Head, "all")
-	for _, r := range s.Rows {
-		cells := []string{r.Label}
-		for _, n := range b.counts[r] {
-			cells = append(cells, fmt.Sprint(n))
-		}
-		p.Table.Add(append(cells, fmt.Sprint(b.totals[r]))...)
-	}
-	return p
 }
