@@ -21,19 +21,23 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// adviseOptions are the flags of 'isobar advise'.
+// adviseOptions are the flags of 'isobar advise'; those of proofs are in advise_fix.go.
 type adviseOptions struct {
-	checks   []string
-	profiles []string
-	all      bool
-	json     bool
-	sarif    bool
-	gate     bool
-	proof    proofOptions
+	advice.Config
+	checks           []string
+	all, json, sarif bool
+	gate             bool
+	fix, write       bool
+	patches          []string
+	output           string
+	top              int
+	newFrom          string
+	html             string
+	save             bool
 }
 
 func (a *app) adviseCommand() *cobra.Command {
-	opts := &adviseOptions{}
+	o := &adviseOptions{}
 	cmd := &cobra.Command{
 		Use:   "advise [PACKAGES]",
 		Short: "Find the lines that cause allocations, and what to do about them",
@@ -67,7 +71,7 @@ To silence a finding, put a comment on its line or the one above:
   isobar advise why file.go:120        what the compiler says of a line`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := a.advise(cmd.Context(), opts, args)
+			err := a.advise(cmd.Context(), o, args)
 			if cmd.Context().Err() != nil {
 				return session.ErrInterrupted
 			}
@@ -75,60 +79,49 @@ To silence a finding, put a comment on its line or the one above:
 		},
 	}
 	f := cmd.Flags()
-	opts.proof.flags(f)
-	f.StringSliceVar(&opts.checks, "check", nil, "run only these checks")
-	f.StringSliceVar(&opts.profiles, "profile", nil,
+	o.proofFlags(f)
+	f.StringSliceVar(&o.checks, "check", nil, "run only these checks")
+	f.StringSliceVar(&o.Profiles, "profile", nil,
 		"join the samples of these pprof `FILES` to the findings; or URLs of a running program, such as "+
 			"http://localhost:6060/debug/pprof/")
-	f.BoolVar(&opts.all, "all", false, "without a profile: show all findings, hot or not")
-	f.BoolVar(&opts.json, "json", false, "print the result as JSON")
-	f.BoolVar(&opts.sarif, "sarif", false, "print the findings as SARIF 2.1.0")
-	f.BoolVar(&opts.gate, "gate", false, "exit with 3 if there are findings")
+	f.BoolVar(&o.all, "all", false, "without a profile: show all findings, hot or not")
+	f.BoolVar(&o.json, "json", false, "print the result as JSON")
+	f.BoolVar(&o.sarif, "sarif", false, "print the findings as SARIF 2.1.0")
+	f.BoolVar(&o.gate, "gate", false, "exit with 3 if there are findings")
 	cmd.AddCommand(a.adviseChecksCommand(), a.adviseWhyCommand())
 	return cmd
 }
 
-func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string) error {
-	checks, err := chosen(opts.checks)
-	if err != nil {
+func (a *app) advise(ctx context.Context, o *adviseOptions, patterns []string) (err error) {
+	if o.Checks, err = chosen(o.checks); err != nil {
 		return err
 	}
-	if opts.json && opts.sarif {
-		return usage(errors.New("--json and --sarif: choose one"))
-	}
-	if err := opts.proof.check(); err != nil {
-		return err
-	}
-	if len(opts.proof.patches) > 0 &&
-		(opts.sarif || opts.gate || len(opts.profiles)+len(opts.checks) > 0) {
-		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile and --check"))
+	if err := o.check(); err != nil {
+		return usage(err)
 	}
 	show := session.NewStatus(a.Err)
-	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles,
-		Limit: advice.Limit{Budget: opts.proof.budget, Began: time.Now()}, Progress: show.Say, Bench: opts.proof.bench,
-		Try: opts.proof.bench != "", Prove: opts.proof.verify,
-		Race: opts.proof.race, Blocks: opts.proof.blocks, BenchTime: opts.proof.benchTime}
+	o.Patterns, o.Began, o.Progress, o.Try = patterns, time.Now(), show.Say, o.Bench != ""
 	if cache, err := os.UserCacheDir(); err == nil {
-		config.Cache = filepath.Join(cache, "isobar", "advise")
+		o.Cache = filepath.Join(cache, "isobar", "advise")
 	}
-	result, shown, folded, err := a.found(ctx, opts, config)
+	result, shown, folded, err := a.found(ctx, o)
 	show.End()
 	if err != nil {
 		return err
 	}
 	switch {
-	case opts.json:
+	case o.json:
 		result.Findings = shown
 		err = writeJSON(a.Out, result)
-	case opts.sarif:
-		err = advice.SARIF(a.Out, host.Version(), checks, shown)
-	case opts.proof.fix || len(opts.proof.patches) > 0:
-		err = a.printFixes(&opts.proof, result.Verification)
+	case o.sarif:
+		err = advice.SARIF(a.Out, host.Version(), o.Checks, shown)
+	case o.fix || len(o.patches) > 0:
+		err = a.printFixes(o, result.Verification)
 	default:
 		err = a.printAdvice(result, shown, folded)
 	}
 	switch {
-	case err != nil || !opts.gate:
+	case err != nil || !o.gate:
 		return err
 	case len(shown) > 0:
 		return &exitError{code: exitRegression}
@@ -140,24 +133,35 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 }
 
 // found returns the result, the findings to show, and how many are folded.
-func (a *app) found(ctx context.Context, opts *adviseOptions,
-	c advice.Config) (r *advice.Result, shown []advice.Finding, folded int, err error) {
-	if len(opts.proof.patches) > 0 {
-		r, shown, err = a.judgePatches(ctx, &opts.proof, c)
-		return r, shown, 0, err
+func (a *app) found(ctx context.Context, o *adviseOptions) (r *advice.Result, shown []advice.Finding, folded int,
+	err error) {
+	if len(o.patches) > 0 {
+		r, err = judgePatches(ctx, o)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		return r, r.Findings, 0, a.keepPage(o, r, r.Findings)
 	}
-	forget, err := profiled(ctx, &c)
+	forget, err := profiled(ctx, &o.Config)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	defer forget()
-	r, err = advice.Run(ctx, c)
-	if err != nil {
+	if r, err = advice.Run(ctx, o.Config); err != nil {
 		return nil, nil, 0, err
 	}
-	shown, folded = fold(r, opts.all)
-	shown, err = a.prove(ctx, &opts.proof, c, r, shown)
-	return r, shown, folded, err
+	shown, folded = fold(r, o.all)
+	if o.newFrom != "" {
+		if shown, err = advice.NewFrom(ctx, o.Config, o.newFrom, shown); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	if o.fix {
+		if err := repair(ctx, o, r, shown); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	return r, shown, folded, a.keepPage(o, r, shown)
 }
 
 // chosen returns the named checks, or all.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,40 +22,23 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// proofOptions are the flags of 'isobar advise' that measure, fix and gate.
-type proofOptions struct {
-	bench     string
-	fix       bool
-	verify    bool
-	write     bool
-	patches   []string
-	output    string
-	race      bool
-	blocks    int
-	benchTime string
-	top       int
-	budget    time.Duration
-	newFrom   string
-	html      string
-	save      bool
-}
-
-func (o *proofOptions) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.bench, "bench", "", "run the benchmarks that match `REGEX` under profiles and join these; with "+
+// proofFlags adds the flags that measure, fix and gate.
+func (o *adviseOptions) proofFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Bench, "bench", "", "run the benchmarks that match `REGEX` under profiles and join these; with "+
 		"--verify, only they judge fixes")
 	f.BoolVar(&o.fix, "fix", false, "print the fixes as a patch")
-	f.BoolVar(&o.verify, "verify", false, "with --fix or --patch: keep only what passes tests and saves allocations in "+
+	f.BoolVar(&o.Prove, "verify", false, "with --fix or --patch: keep only what passes tests and saves allocations in "+
 		"benchmarks, tried one by one beside your files")
 	f.BoolVar(&o.write, "write", false, "with --fix: apply the patch to the files, all of it or nothing")
 	f.StringArrayVar(&o.patches, "patch", nil, "with --verify: try the patch in `FILE`, a fix made by hand, instead of "+
 		"looking for findings; may be repeated")
 	f.StringVar(&o.output, "output", "", "with --fix or --patch: write the patch of what is kept to `FILE`")
-	f.BoolVar(&o.race, "race", true, "with --verify: run the tests under the race detector")
-	f.DurationVar(&o.budget, "budget", 20*time.Minute, "end all builds, benchmarks and tests after this time; what "+
+	f.BoolVar(&o.Race, "race", true, "with --verify: run the tests under the race detector")
+	f.DurationVar(&o.Budget, "budget", 20*time.Minute, "end all builds, benchmarks and tests after this time; what "+
 		"is not measured by then is named, and fixes not decided are unproven; 0 for no end")
-	f.IntVar(&o.blocks, "blocks", 6, "with --verify: interleaved repetitions of each benchmark, at least 4; four where "+
+	f.IntVar(&o.Blocks, "blocks", 6, "with --verify: interleaved repetitions of each benchmark, at least 4; four where "+
 		"the counts never vary, up to four times as many for a close call")
-	f.StringVar(&o.benchTime, "benchtime", "100ms", "with --verify: about how long a repetition takes, or how many "+
+	f.StringVar(&o.BenchTime, "benchtime", "100ms", "with --verify: about how long a repetition takes, or how many "+
 		"iterations it has, such as 100x")
 	f.IntVar(&o.top, "top", 0, "with --fix: take only the first so many fixes; 0 for all")
 	f.StringVar(&o.newFrom, "new-from", "", "show and gate only findings that the git `REVISION` did not have")
@@ -65,30 +47,34 @@ func (o *proofOptions) flags(f *pflag.FlagSet) {
 }
 
 // check rejects wrong flags before anything runs.
-func (o *proofOptions) check() error {
-	_, err := regexp.Compile(o.bench)
+func (o *adviseOptions) check() error {
+	_, err := regexp.Compile(o.Bench)
 	switch {
+	case o.json && o.sarif:
+		return errors.New("--json and --sarif: choose one")
 	case err != nil:
-		return usage(fmt.Errorf("--bench: %w", err))
+		return fmt.Errorf("--bench: %w", err)
 	case o.fix && len(o.patches) > 0:
-		return usage(errors.New("--fix and --patch: choose one; --patch tries a patch that is there, --output FILE says " +
-			"where --fix writes its own"))
-	case len(o.patches) > 0 && !o.verify:
-		return usage(errors.New("--patch needs --verify; to apply a patch as it is, use git apply"))
+		return errors.New("--fix and --patch: choose one; --patch tries a patch that is there, --output FILE says " +
+			"where --fix writes its own")
+	case len(o.patches) > 0 && !o.Prove:
+		return errors.New("--patch needs --verify; to apply a patch as it is, use git apply")
 	case len(o.patches) > 0 && (o.write || o.newFrom != "" || o.top > 0):
-		return usage(errors.New("--patch looks for no findings and changes no files: leave out --write, --new-from " +
-			"and --top"))
-	case !o.fix && len(o.patches) == 0 && (o.verify || o.write || o.output != ""):
-		return usage(errors.New("--verify, --write and --output need --fix, or --verify --patch FILE"))
-	case o.budget < 0:
-		return usage(fmt.Errorf("--budget %v: want a time, or 0 for no end", o.budget))
-	case o.blocks < 4:
-		return usage(fmt.Errorf("--blocks %d: fewer than 4 pairs allow no verdict", o.blocks))
+		return errors.New("--patch looks for no findings and changes no files: leave out --write, --new-from " +
+			"and --top")
+	case !o.fix && len(o.patches) == 0 && (o.Prove || o.write || o.output != ""):
+		return errors.New("--verify, --write and --output need --fix, or --verify --patch FILE")
+	case o.Budget < 0:
+		return fmt.Errorf("--budget %v: want a time, or 0 for no end", o.Budget)
+	case o.Blocks < 4:
+		return fmt.Errorf("--blocks %d: fewer than 4 pairs allow no verdict", o.Blocks)
+	case len(o.patches) > 0 && (o.sarif || o.gate || len(o.Profiles)+len(o.checks) > 0):
+		return errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile and --check")
 	}
 	for flag, file := range map[string]string{"output": o.output, "html": o.html} {
 		if file != "" {
 			if err := atomicfile.Check(file); err != nil {
-				return usage(fmt.Errorf("--%s: %w", flag, err))
+				return fmt.Errorf("--%s: %w", flag, err)
 			}
 		}
 	}
@@ -96,21 +82,20 @@ func (o *proofOptions) check() error {
 }
 
 // judgePatches tries the patches that --patch names, and returns each as a finding.
-func (a *app) judgePatches(ctx context.Context, o *proofOptions,
-	c advice.Config) (*advice.Result, []advice.Finding, error) {
-	v, err := advice.Verify(ctx, c, nil, o.patches...)
+func judgePatches(ctx context.Context, o *adviseOptions) (*advice.Result, error) {
+	v, err := advice.Verify(ctx, o.Config, nil, o.patches...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	r := &advice.Result{Findings: []advice.Finding{}, Verification: v}
 	for _, f := range v.Fixes {
 		r.Findings = append(r.Findings, f.Finding)
 	}
-	return r, r.Findings, cmp.Or(o.keepPatch(v), a.keepPage(o, c, r, r.Findings))
+	return r, o.keepPatch(v)
 }
 
 // keepPatch writes the patch to the file of --output, if given.
-func (o *proofOptions) keepPatch(v *advice.Verification) error {
+func (o *adviseOptions) keepPatch(v *advice.Verification) error {
 	if o.output == "" {
 		return nil
 	}
@@ -135,31 +120,13 @@ func profiled(ctx context.Context, c *advice.Config) (forget func(), err error) 
 	return func() { os.RemoveAll(dir) }, nil
 }
 
-// prove narrows the findings to new ones, if asked to, and fixes them.
-func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
-	shown []advice.Finding) ([]advice.Finding, error) {
-	var err error
-	if o.newFrom != "" {
-		if shown, err = advice.NewFrom(ctx, c, o.newFrom, shown); err != nil {
-			return nil, err
-		}
-	}
-	if o.fix {
-		if err := repair(ctx, o, c, r, shown); err != nil {
-			return nil, err
-		}
-	}
-	return shown, a.keepPage(o, c, r, shown)
-}
-
 // repair makes the patch, verifies it if asked to, and writes it where the flags say.
-func repair(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
-	shown []advice.Finding) error {
+func repair(ctx context.Context, o *adviseOptions, r *advice.Result, shown []advice.Finding) error {
 	if o.top > 0 {
 		shown = slices.DeleteFunc(slices.Clone(shown), func(f advice.Finding) bool { return !f.Fix })
 		shown = shown[:min(o.top, len(shown))]
 	}
-	all, err := advice.PatchOf(ctx, c.Dir, shown)
+	all, err := advice.PatchOf(ctx, o.Dir, shown)
 	if err != nil {
 		return err
 	}
@@ -169,8 +136,8 @@ func repair(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Res
 		}
 	}
 	r.Verification = &advice.Verification{Patch: all, Text: all.String()}
-	if o.verify {
-		if r.Verification, err = advice.Verify(ctx, c, shown); err != nil {
+	if o.Prove {
+		if r.Verification, err = advice.Verify(ctx, o.Config, shown); err != nil {
 			return err
 		}
 	}
@@ -189,7 +156,7 @@ func repair(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Res
 
 // printFixes prints the result of --fix: the outcome of each fix, and the patch unless it
 // was written elsewhere.
-func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
+func (a *app) printFixes(o *adviseOptions, v *advice.Verification) error {
 	var b strings.Builder
 	for _, f := range v.Fixes {
 		what := f.Finding.Check
@@ -202,7 +169,7 @@ func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 		fmt.Fprintf(&b, "%-8s  %s:%d %s\n          %s\n", f.Outcome, f.Finding.File, f.Finding.Line, what,
 			strings.ReplaceAll(f.Reason, "\n", "\n          "))
 	}
-	if o.verify {
+	if o.Prove {
 		fmt.Fprintf(&b, "%d kept, %d dropped, %d unproven\n", v.Count(advice.Kept), v.Count(advice.Dropped),
 			v.Count(advice.Unproven))
 	}
@@ -224,7 +191,7 @@ func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 
 // keepPage makes the HTML page and stores or writes it as the flags say. The file is
 // replaced atomically, so that an existing page is never left half written.
-func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown []advice.Finding) error {
+func (a *app) keepPage(o *adviseOptions, r *advice.Result, shown []advice.Finding) error {
 	if o.html == "" && !o.save {
 		return nil
 	}
@@ -236,7 +203,7 @@ func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown
 	meta := advice.PageMeta{Name: filepath.Base(dir),
 		Repeat:  "isobar " + strings.Join(session.Args(), " "),
 		Version: host.Version(), Dir: dir}
-	if err := advice.Page(&b, meta, c.Checks, r, shown); err != nil {
+	if err := advice.Page(&b, meta, o.Checks, r, shown); err != nil {
 		return err
 	}
 	if o.save {
