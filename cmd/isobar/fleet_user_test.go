@@ -32,7 +32,10 @@ func TestWorkerUser(t *testing.T) {
 		}
 		t.Skip("only root can run cells as another user")
 	}
-	for _, o := range []workerOptions{{allow: []string{"lab", "exec"}}, {user: "root"}, {user: "no such user"}} {
+	for _, o := range []struct {
+		user  string
+		allow []string
+	}{{allow: []string{"lab", "exec"}}, {user: "root"}, {user: "no such user"}} {
 		if _, err := session.WorkerAccount(o.user, o.allow); err == nil {
 			t.Errorf("a root worker with --user %q --allow %v was accepted", o.user, o.allow)
 		}

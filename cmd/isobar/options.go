@@ -20,15 +20,11 @@ import (
 
 // measureOptions are the flags of the commands that measure.
 type measureOptions struct {
-	reps     int
-	seed     uint64
-	timeout  time.Duration
-	memory   string
-	latency  string // "" in commands without the flag: on
-	profiles []string
-	name     string
-	budget   time.Duration
-	output   outputOptions
+	plan.Spec
+	memory, latency string
+	name            string
+	budget          time.Duration
+	output          outputOptions
 }
 
 // outputOptions are the flags for the output of a result.
@@ -43,14 +39,14 @@ func (o *outputOptions) addFlags(f *pflag.FlagSet) {
 }
 
 func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget time.Duration) {
-	f.IntVar(&o.reps, "reps", reps, "repetitions: blocks, each with every configuration once")
-	f.Uint64Var(&o.seed, "seed", 0, "seed of the order and of the workloads (default: drawn, and recorded)")
-	f.DurationVar(&o.timeout, "timeout", timeout, "kill a cell that runs longer; 0 for no limit")
+	f.IntVar(&o.Repetitions, "reps", reps, "repetitions: blocks, each with every configuration once")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the order and of the workloads (default: drawn, and recorded)")
+	f.DurationVar(&o.Timeout, "timeout", timeout, "kill a cell that runs longer; 0 for no limit")
 	f.StringVar(&o.memory, "memory", "auto", "kill a cell that uses more: a size, auto (70 % of usable memory), "+
 		"or none")
 	f.StringVar(&o.latency, "latency", "on", "time each operation in the second half of a closed loop; off spends the "+
 		"whole budget on time and CPU per operation")
-	f.StringSliceVar(&o.profiles, "profile", nil,
+	f.StringSliceVar(&o.Profiles, "profile", nil,
 		"keep profiles of every cell: cpu, heap, allocs, trace; phases, and also trace, say what the collector did during "+
 			"the slowest operations")
 	f.DurationVar(&o.budget, "budget", budget, "skip blocks unlikely to finish within this time; 0 for all blocks")
@@ -60,29 +56,28 @@ func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget ti
 
 // spec checks the options and makes a plan from the given studies.
 func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
-	spec := plan.Spec{Studies: studies, Repetitions: o.reps, Seed: o.seed, Timeout: o.timeout, Profiles: o.profiles}
-	for _, p := range o.profiles {
+	spec := o.Spec
+	spec.Studies = studies
+	for _, p := range o.Profiles {
 		if err := workload.OneOf("cpu", "heap", "allocs", "trace", "phases")(p); err != nil {
 			return spec, usage(fmt.Errorf("--profile %q: %w", p, err))
 		}
 	}
-	if err := workload.OneOf("on", "off")(cmp.Or(o.latency, "on")); err != nil {
+	if err := workload.OneOf("on", "off")(o.latency); err != nil {
 		return spec, usage(fmt.Errorf("--latency %q: %w", o.latency, err))
 	}
-	if spec.Untimed = o.latency == "off"; spec.Untimed && slices.Contains(o.profiles, "phases") {
+	if spec.Untimed = o.latency == "off"; spec.Untimed && slices.Contains(o.Profiles, "phases") {
 		return spec, usage(errors.New("--latency off times no operations that --profile phases could explain: leave out " +
 			"one of them"))
 	}
-	if o.timeout < 0 {
-		return spec, usage(fmt.Errorf("--timeout %v: want 0 or more", o.timeout))
+	if o.Timeout < 0 {
+		return spec, usage(fmt.Errorf("--timeout %v: want 0 or more", o.Timeout))
 	}
 	var err error
 	if spec.MemoryBytes, err = memoryCap(o.memory); err != nil {
 		return spec, err
 	}
-	if spec.Seed == 0 {
-		spec.Seed = plan.NewSeed()
-	}
+	spec.Seed = cmp.Or(spec.Seed, plan.NewSeed())
 	return spec, nil
 }
 

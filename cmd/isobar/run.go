@@ -124,7 +124,7 @@ func (r *workloadRun) run(cmd *cobra.Command, args []string) error {
 	if err := r.sweep.check(&r.opts, &spec); err != nil {
 		return err
 	}
-	if r.w.NeedsCommand && len(r.opts.profiles) > 0 {
+	if r.w.NeedsCommand && len(r.opts.Profiles) > 0 {
 		return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs: let the program write "+
 			"its own profiles, or use its net/http/pprof", r.w.Name))
 	}

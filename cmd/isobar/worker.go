@@ -22,11 +22,10 @@ import (
 
 // workerOptions are the flags of 'worker'.
 type workerOptions struct {
-	connect         fleetFlags
-	name, dir, user string
-	labels, allow   []string
-	timeout         time.Duration
-	memory, drain   string
+	fleet.WorkerConfig
+	connect             fleetFlags
+	labels              []string
+	user, memory, drain string
 }
 
 func (a *app) workerCommand() *cobra.Command {
@@ -57,14 +56,14 @@ the block back. --drain NAME makes a running worker finish and leave.`,
 	}
 	f := cmd.Flags()
 	o.connect.addFlags(cmd, "")
-	f.StringVar(&o.name, "name", "", "name in reports (default: from the machine's digest)")
+	f.StringVar(&o.Name, "name", "", "name in reports (default: from the machine's digest)")
 	f.StringSliceVar(&o.labels, "label", nil, "`KEY=VALUE` that plans can require; cpu, cores, os, arch, kernel and "+
 		"machine are set automatically")
-	f.StringSliceVar(&o.allow, "allow", []string{fleet.KindLab}, "kinds of cells that may run here: lab, exec")
+	f.StringSliceVar(&o.Allow, "allow", []string{fleet.KindLab}, "kinds of cells that may run here: lab, exec")
 	f.StringVar(&o.user, "user", "", "user that runs the cells; only root may give it, and root must for exec")
-	f.StringVar(&o.dir, "dir", "", "`DIR` for working directories, one per worker (default: isobar/worker in the user's "+
+	f.StringVar(&o.Dir, "dir", "", "`DIR` for working directories, one per worker (default: isobar/worker in the user's "+
 		"cache directory; with --user "+userDir+")")
-	f.DurationVar(&o.timeout, "max-timeout", time.Hour, "longest time of a cell; 0 for no limit")
+	f.DurationVar(&o.MaxTimeout, "max-timeout", time.Hour, "longest time of a cell; 0 for no limit")
 	f.StringVar(&o.memory, "max-memory", "auto", "most memory of a cell: a size, auto (70 % of usable memory), or none")
 	f.StringVar(&o.drain, "drain", "", "tell the worker of that `NAME` to finish its block and leave")
 	return cmd
@@ -85,29 +84,28 @@ func (a *app) drainWorker(ctx context.Context, url string, o *workerOptions) err
 
 // work runs a worker until it has drained.
 func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
-	config, err := o.config(a.Err)
-	if err != nil {
+	if err := o.complete(a.Err); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(config.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return fmt.Errorf("worker: %w: choose another place with --dir", err)
 	}
-	unlock, err := store.Lock(filepath.Join(config.Dir, "worker"))
+	unlock, err := store.Lock(filepath.Join(o.Dir, "worker"))
 	if err != nil {
 		return fmt.Errorf("worker: %s is in use: two workers on a machine disturb each other's measurements: run one (%w)",
-			config.Dir, err)
+			o.Dir, err)
 	}
 	defer unlock()
-	if err := session.CanRun(ctx, config.Runner(config.Dir)); err != nil {
-		return fmt.Errorf("worker: no program can run in %s: %w: give --dir a place that its user may enter", config.Dir, err)
+	if err := session.CanRun(ctx, o.Runner(o.Dir)); err != nil {
+		return fmt.Errorf("worker: no program can run in %s: %w: give --dir a place that its user may enter", o.Dir, err)
 	}
 	f, err := fleet.Connect(ctx, o.connect.options(a, url, "isobar worker"))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	w := fleet.NewWorker(f, config)
-	fmt.Fprintf(a.Err, "isobar: worker %s has joined %s, for %s\n", w.Member().Name, url, strings.Join(config.Allow, ","))
+	w := fleet.NewWorker(f, o.WorkerConfig)
+	fmt.Fprintf(a.Err, "isobar: worker %s has joined %s, for %s\n", w.Member().Name, url, strings.Join(o.Allow, ","))
 	return a.runUntilDrained(ctx, w)
 }
 
@@ -130,42 +128,38 @@ func (a *app) runUntilDrained(ctx context.Context, w *fleet.Worker) error {
 // userDir is where cells run as another user, who cannot enter root's own directories.
 const userDir = "/var/lib/isobar-worker"
 
-// config checks the flags and converts them.
-func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
-	config := fleet.WorkerConfig{
-		Name: o.name, Machine: host.Fingerprint(), Labels: map[string]string{}, Allow: o.allow, Dir: o.dir,
-		MaxTimeout: o.timeout,
-		Log:        func(format string, args ...any) { fmt.Fprintf(log, "isobar: worker: "+format+"\n", args...) },
-	}
+// complete checks the flags and adds to the configuration what they do not set.
+func (o *workerOptions) complete(log io.Writer) (err error) {
+	o.Machine, o.Labels = host.Fingerprint(), map[string]string{}
+	o.Log = func(format string, args ...any) { fmt.Fprintf(log, "isobar: worker: "+format+"\n", args...) }
 	for _, label := range o.labels {
 		key, value, ok := strings.Cut(label, "=")
 		if !ok || key == "" {
-			return config, usage(fmt.Errorf("worker: --label %q: want KEY=VALUE", label))
+			return usage(fmt.Errorf("worker: --label %q: want KEY=VALUE", label))
 		}
-		config.Labels[key] = value
+		o.Labels[key] = value
 	}
-	for _, kind := range o.allow {
+	for _, kind := range o.Allow {
 		if kind != fleet.KindLab && kind != fleet.KindExec {
-			return config, usage(fmt.Errorf("worker: --allow %q: want lab or exec", kind))
+			return usage(fmt.Errorf("worker: --allow %q: want lab or exec", kind))
 		}
 	}
-	var err error
-	if config.MaxMemoryBytes, err = runner.MemoryCap(o.memory, config.Machine.MemoryBytes); err != nil {
-		return config, usage(fmt.Errorf("worker: --max-memory %q: %w", o.memory, err))
+	if o.MaxMemoryBytes, err = runner.MemoryCap(o.memory, o.Machine.MemoryBytes); err != nil {
+		return usage(fmt.Errorf("worker: --max-memory %q: %w", o.memory, err))
 	}
-	if config.Dir == "" && o.user != "" {
-		config.Dir = userDir
+	if o.Dir == "" && o.user != "" {
+		o.Dir = userDir
 	}
-	if config.Dir == "" {
+	if o.Dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			return config, fmt.Errorf("worker: %w: give --dir", err)
+			return fmt.Errorf("worker: %w: give --dir", err)
 		}
-		config.Dir = filepath.Join(cache, "isobar", "worker")
+		o.Dir = filepath.Join(cache, "isobar", "worker")
 	}
-	if config.Account, err = session.WorkerAccount(o.user, o.allow); err != nil {
-		return config, err
+	if o.Account, err = session.WorkerAccount(o.user, o.Allow); err != nil {
+		return err
 	}
-	config.Runner = session.CellRunner(config.Dir, config.Account, log)
-	return config, nil
+	o.Runner = session.CellRunner(o.Dir, o.Account, log)
+	return nil
 }
