@@ -28,6 +28,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -46,8 +47,8 @@ const prefix = "isobar"
 const bound = "bound-"
 
 func main() {
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt)
+	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	switch err := run(os.Args[1:], os.Stdout, interrupted); {
 	case errors.Is(err, errInterrupted):
 		fmt.Fprintf(os.Stderr, "ratios: %v\n", err)
@@ -58,7 +59,7 @@ func main() {
 	}
 }
 
-func run(args []string, stdout io.Writer, interrupted <-chan os.Signal) error {
+func run(args []string, stdout io.Writer, interrupted context.Context) error {
 	flags := flag.NewFlagSet("ratios", flag.ContinueOnError)
 	var one job
 	one.flags(flags)

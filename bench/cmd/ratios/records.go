@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -80,8 +81,8 @@ func readRecords(name string) ([]record, error) {
 // A measurement runs the units of jobs that its results file lacks.
 type measurement struct {
 	jobs        []job
-	deadline    time.Time // zero for none
-	interrupted <-chan os.Signal
+	deadline    time.Time                           // zero for none
+	interrupted context.Context                     // ends at a signal
 	build       func(job, string) ([]binary, error) // job.build, but in tests
 	execute     func(job, binary) ([]byte, error)   // job.run, but in tests
 
@@ -182,10 +183,8 @@ func (m *measurement) one(j job, b binary, block int) error {
 	if m.done[u] || m.failed[u.allBlocks()] != nil {
 		return nil
 	}
-	select {
-	case <-m.interrupted:
+	if m.interrupted.Err() != nil {
 		return errInterrupted
-	default:
 	}
 	began := time.Now()
 	if !m.deadline.IsZero() && began.Add(m.expected(u)).After(m.deadline) {
@@ -199,13 +198,11 @@ func (m *measurement) one(j job, b binary, block int) error {
 			b.pkg, j.Variant)
 	}
 	if err != nil {
-		select {
-		case <-m.interrupted: // its child had the signal too
+		if m.interrupted.Err() != nil { // its child had the signal too
 			return errInterrupted
-		default:
-			m.failed[u.allBlocks()] = err
-			return nil
 		}
+		m.failed[u.allBlocks()] = err
+		return nil
 	}
 	r := record{unit: u, Seconds: time.Since(began).Seconds(), Output: string(output)}
 	m.done[u] = true

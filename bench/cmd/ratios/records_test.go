@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +18,7 @@ func measure(t *testing.T, file string, change func(*measurement)) (m measuremen
 	for _, pkg := range []string{"recorder", "queue"} {
 		jobs = append(jobs, job{Blocks: 3, Ours: prefix, Packages: "./" + pkg})
 	}
-	m = measurement{jobs: jobs, interrupted: make(chan os.Signal), build: func(j job, _ string) ([]binary, error) {
+	m = measurement{jobs: jobs, interrupted: t.Context(), build: func(j job, _ string) ([]binary, error) {
 		return []binary{{pkg: strings.TrimPrefix(j.Packages, "./")}}, nil
 	}}
 	if err := m.open(file); err != nil {
@@ -41,12 +42,12 @@ func TestResume(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "records")
 	runs := 0
 	count := func(m *measurement) {
-		signals := make(chan os.Signal, 1)
-		m.interrupted = signals
+		ctx, cancel := context.WithCancel(t.Context())
+		m.interrupted = ctx
 		was := m.execute
 		m.execute = func(j job, b binary) ([]byte, error) {
 			if runs++; runs == 4 { // the child has the signal too
-				signals <- os.Interrupt
+				cancel()
 				return nil, errors.New("signal: interrupt")
 			}
 			return was(j, b)
