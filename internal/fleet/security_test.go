@@ -32,7 +32,7 @@ func tokenFile(t *testing.T, token string) string {
 }
 
 func TestCredentials(t *testing.T) {
-	server := serve(t, ServerConfig{Listen: "127.0.0.1:0", Token: "the right token"})
+	server := serve(t, ServerConfig{Listen: "127.0.0.1:0", TokenFile: tokenFile(t, "the token that is right")})
 	wrong := tokenFile(t, "a wrong token")
 	for name, test := range map[string]struct {
 		options Options
@@ -41,7 +41,7 @@ func TestCredentials(t *testing.T) {
 	}{
 		"none":  {Options{}, false, "requires a credential: give --token-file"},
 		"wrong": {Options{TokenFile: wrong}, false, wrong + " is not this server's"},
-		"right": {Options{TokenFile: tokenFile(t, "the right token")}, true, ""},
+		"right": {Options{TokenFile: tokenFile(t, "the token that is right")}, true, ""},
 	} {
 		test.options.URL = server.URL()
 		f, err := Connect(t.Context(), test.options)

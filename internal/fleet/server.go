@@ -29,17 +29,17 @@ type ServerConfig struct {
 	Dir string
 	// Listen is the address for other processes, HOST:PORT; "" means none, port 0 any.
 	Listen string
-	// Token is the token that clients must show. If it is "", the token is read from
-	// TokenFile, which is created if missing; without a file the token is only for clients
-	// in this process. With NKeys, the public keys of users (U...), tokens are not accepted.
-	Token, TokenFile string
-	NKeys            []string
+	// TokenFile holds the token that clients must show, and is created if missing; without
+	// a file the token is only for clients in this process. With NKeys, the public keys of
+	// users (U...), tokens are not accepted.
+	TokenFile string
+	NKeys     []string
 	// PEM files. With CA, clients must show a certificate signed by it.
 	Cert, Key, CA string
 	// Plaintext allows listening on non-loopback addresses without Cert.
 	Plaintext bool
 	// Name of this server and of its cluster; routes to the other servers, and the address
-	// for their connections. Servers of a cluster share one Token.
+	// for their connections. Servers of a cluster share one token.
 	Name, Cluster, ClusterListen string
 	Routes                       []string
 	// Sync writes every message to disk before it is confirmed. Without it a power
@@ -63,7 +63,7 @@ const syncInterval = 5 * time.Second
 
 // Serve starts a server and waits until it is ready.
 func Serve(config ServerConfig) (*Server, error) {
-	s := &Server{token: config.Token, dir: config.Dir}
+	s := &Server{dir: config.Dir}
 	if err := s.start(config); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("fleet: serve: %w", err)
@@ -75,10 +75,8 @@ func (s *Server) start(config ServerConfig) (err error) {
 	if err := s.own(); err != nil {
 		return err
 	}
-	if s.token == "" {
-		if s.token, err = readToken(config.TokenFile); err != nil {
-			return fmt.Errorf("token: %w", err)
-		}
+	if s.token, err = readToken(config.TokenFile); err != nil {
+		return fmt.Errorf("token: %w", err)
 	}
 	options, err := config.options(s)
 	if err != nil {
@@ -263,7 +261,7 @@ func (c ServerConfig) cluster(o *server.Options, token string) (err error) {
 	if c.Cluster == "" {
 		return nil
 	}
-	if c.Name == "" || c.Token+c.TokenFile == "" || c.ClusterListen == "" || len(c.Routes) == 0 {
+	if c.Name == "" || c.TokenFile == "" || c.ClusterListen == "" || len(c.Routes) == 0 {
 		return errors.New("a cluster needs a name for each server, one token for all, an address for the other servers and " +
 			"routes to them")
 	}

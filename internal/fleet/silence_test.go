@@ -18,9 +18,9 @@ import (
 // TestConsumerIsLost restarts the server without the sweep's consumer of results, while the
 // last block runs. The coordinator reconnects, but nobody answers its request for results.
 func TestConsumerIsLost(t *testing.T) {
-	config := ServerConfig{Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: "the token of the test"}
+	config := ServerConfig{Dir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: tokenFile(t, "the token of the test")}
 	server := serve(t, config)
-	o := Options{URL: server.URL(), TokenFile: tokenFile(t, config.Token)}
+	o := Options{URL: server.URL(), TokenFile: config.TokenFile}
 	config.Listen = strings.TrimPrefix(o.URL, "nats://")
 	s := newStore(t, 3, 3)
 	var once sync.Once

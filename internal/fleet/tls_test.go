@@ -93,10 +93,10 @@ func (a *authority) client() (certFile, keyFile string) {
 func TestTLS(t *testing.T) {
 	ours, strangers := newAuthority(t), newAuthority(t)
 	cert, key := ours.server("127.0.0.1")
-	plain := serve(t, ServerConfig{Listen: "127.0.0.1:0", Token: "the right token", Cert: cert, Key: key})
-	mutual := serve(t, ServerConfig{Listen: "127.0.0.1:0", Token: "the right token", Cert: cert, Key: key, CA: ours.file})
+	plain := serve(t, ServerConfig{Listen: "127.0.0.1:0", TokenFile: tokenFile(t, "the token that is right"), Cert: cert, Key: key})
+	mutual := serve(t, ServerConfig{Listen: "127.0.0.1:0", TokenFile: tokenFile(t, "the token that is right"), Cert: cert, Key: key, CA: ours.file})
 	cert, key = ours.server("127.0.0.2")
-	elsewhere := serve(t, ServerConfig{Listen: "127.0.0.1:0", Token: "the right token", Cert: cert, Key: key})
+	elsewhere := serve(t, ServerConfig{Listen: "127.0.0.1:0", TokenFile: tokenFile(t, "the token that is right"), Cert: cert, Key: key})
 	known, knownKey := ours.client()
 	forged, forgedKey := strangers.client()
 	for _, test := range []struct {
@@ -115,7 +115,7 @@ func TestTLS(t *testing.T) {
 		{"a client's certificate of another authority", mutual, Options{CA: ours.file, Cert: forged, Key: forgedKey}, "tls"},
 	} {
 		test.options.URL = test.server.URL()
-		test.options.TokenFile = cmp.Or(test.options.TokenFile, tokenFile(t, "the right token"))
+		test.options.TokenFile = cmp.Or(test.options.TokenFile, tokenFile(t, "the token that is right"))
 		f, err := Connect(t.Context(), test.options)
 		switch {
 		case err == nil:
