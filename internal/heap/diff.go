@@ -28,9 +28,9 @@ type Verdict string
 
 // The verdicts. Two reports give only Grew, Shrank or Stays.
 const (
-	Leaks  Verdict = "leaks"  // grew most times, and as fast at the end as at the start
+	Leaks  Verdict = "leaks"  // grew more than once, and as fast at the end as at the start
 	Fills  Verdict = "fills"  // grew ever more slowly: a cache on its way to its bound
-	Varies Verdict = "varies" // up and down, or in a jump
+	Varies Verdict = "varies" // up and down, or in one jump
 	Grew   Verdict = "grew"
 	Shrank Verdict = "shrank"
 	Stays  Verdict = "stays"
@@ -146,7 +146,7 @@ func verdict(v []uint64) Verdict {
 	switch {
 	case perStepLate < 0.5*perStepEarly:
 		return Fills
-	case 2*rises < len(v): // it jumped
+	case rises == 1: // it jumped; what append grows does not grow each time
 		return Varies
 	}
 	return Leaks

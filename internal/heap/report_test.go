@@ -172,6 +172,7 @@ func TestVerdicts(t *testing.T) {
 		{[]uint64{mb, 4 * mb, 6 * mb, 7 * mb, 7*mb + 1000, 7*mb + 1000}, Fills},
 		{[]uint64{mb, 9 * mb, 2 * mb, 8 * mb, mb, 3 * mb}, Varies},
 		{[]uint64{0, 0, 0, 0, 9 * mb}, Varies},
+		{[]uint64{8 * mb, 8 * mb, 10 * mb, 10 * mb, 10 * mb, 13 * mb}, Leaks}, // append grows a list by a quarter
 		{[]uint64{5 * mb, 4 * mb, 3 * mb}, Shrank},
 		{[]uint64{mb, 5 * mb, mb}, Varies},
 	} {
