@@ -107,11 +107,11 @@ func (c *Context) httpRequest(server *http.Server) (*http.Request, error) {
 	}
 	for name, value := range c.Headers() {
 		key := textproto.CanonicalMIMEHeaderKey(name.String())
-		switch knownID(key) {
-		case idHost:
-		case idTransferEncoding:
+		switch id := knownID(key); {
+		case id == idHost:
+		case id == idTransferEncoding:
 			r.TransferEncoding = []string{"chunked"}
-		case idTrailer:
+		case id == idTrailer && h.chunked:
 			for announced := range strings.SplitSeq(value.String(), ",") {
 				if r.Trailer == nil {
 					r.Trailer = http.Header{}

@@ -420,8 +420,9 @@ func TestAdaptBodyEnds(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 300))
 		var long *http.MaxBytesError
-		fmt.Fprint(w, n <= 300, errors.As(err, &long), r.Trailer)
+		fmt.Fprint(w, n <= 300, errors.As(err, &long), r.Trailer, r.Header["Trailer"])
 	})
+	const chunked = "Transfer-Encoding: chunked\r\n\r\n"
 	content := func(addr, request string) string { // of the answer, whose connection closes
 		nc, err := net.Dial("tcp", addr)
 		if err != nil {
@@ -441,13 +442,13 @@ func TestAdaptBodyEnds(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		addr := serve(t, &Server{Handler: Adapt(h), MaxBodyBytes: 200})
 		for _, body := range []string{
-			"1\r\nx\r\n0\r\nA: b\r\nC: d\r\nC: e\r\n\r\n",
-			"1\r\nx\r\n0\r\n\r\n",
-			strings.Repeat("80\r\n"+strings.Repeat("x", 128)+"\r\n", 4) + "0\r\n\r\n",
+			"Content-Length: 1\r\n\r\nx",
+			chunked + "1\r\nx\r\n0\r\nA: b\r\nC: d\r\nC: e\r\n\r\n",
+			chunked + "1\r\nx\r\n0\r\n\r\n",
+			chunked + strings.Repeat("80\r\n"+strings.Repeat("x", 128)+"\r\n", 4) + "0\r\n\r\n",
 		} {
 			for _, announced := range []string{"", "Trailer: A, B\r\n"} {
-				request := "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + announced +
-					"Transfer-Encoding: chunked\r\n\r\n" + body
+				request := "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + announced + body
 				if got, want := content(addr, request), content(reference.Listener.Addr().String(), request); got != want {
 					t.Errorf("%.200q: %q, net/http: %q", request, got, want)
 				}
