@@ -11,10 +11,8 @@ import (
 	"github.com/isobar-go/isobar/internal/fleet"
 )
 
-// fleetFlags are the flags for connecting to a fleet.
-type fleetFlags struct{ fleet.Options }
-
-func (o *fleetFlags) addFlags(cmd *cobra.Command, prefix string) {
+// connectFlags adds the flags for connecting to a fleet.
+func connectFlags(cmd *cobra.Command, o *fleet.Options, prefix string) {
 	f := cmd.Flags()
 	f.StringVar(&o.TokenFile, prefix+"token-file", "", "`FILE` with the fleet's token")
 	f.StringVar(&o.NKeyFile, prefix+"nkey", "", "`FILE` with the seed of an nkey, instead of a token")
@@ -25,12 +23,11 @@ func (o *fleetFlags) addFlags(cmd *cobra.Command, prefix string) {
 	cmd.MarkFlagsMutuallyExclusive(prefix+"token-file", prefix+"nkey", prefix+"creds")
 }
 
-// options returns the options to connect to url.
-func (o *fleetFlags) options(a *app, url, name string) fleet.Options {
-	out := o.Options
-	out.URL, out.Name = url, name
-	out.Log = func(format string, args ...any) { fmt.Fprintf(a.Err, "isobar: fleet: "+format+"\n", args...) }
-	return out
+// connection completes the options to connect to url.
+func (a *app) connection(o fleet.Options, url, name string) fleet.Options {
+	o.URL, o.Name = url, name
+	o.Log = func(format string, args ...any) { fmt.Fprintf(a.Err, "isobar: fleet: "+format+"\n", args...) }
+	return o
 }
 
 func (a *app) fleetCommand() *cobra.Command {

@@ -15,20 +15,15 @@ import (
 )
 
 // sweepOptions are the flags for having a fleet measure a plan.
-type sweepOptions struct {
-	session.Fleet
-	url     string
-	connect fleetFlags
-}
+type sweepOptions struct{ session.Fleet }
 
 // fleet returns the fleet that the flags name; nil for none.
 func (o *sweepOptions) fleet(a *app) *session.Fleet {
-	if o == nil || o.url == "" {
+	if o == nil || o.Connect.URL == "" {
 		return nil
 	}
-	by := o.Fleet
-	by.Connect = o.connect.options(a, o.url, "isobar lab")
-	return &by
+	o.Connect = a.connection(o.Connect, o.Connect.URL, "isobar lab")
+	return &o.Fleet
 }
 
 func (o *sweepOptions) addFlags(cmd *cobra.Command) {
@@ -40,9 +35,9 @@ func (o *sweepOptions) addFlags(cmd *cobra.Command) {
 // addJoinFlags adds the flags of every command that measures on a fleet.
 func (o *sweepOptions) addJoinFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.url, "fleet", "", "measure on the workers of the fleet at `URL`; local for a worker in this "+
+	f.StringVar(&o.Connect.URL, "fleet", "", "measure on the workers of the fleet at `URL`; local for a worker in this "+
 		"process")
-	o.connect.addFlags(cmd, "fleet-")
+	connectFlags(cmd, &o.Connect, "fleet-")
 	f.StringSliceVar(&o.Require, "fleet-require", nil,
 		"use only workers with this label: `KEY=PATTERN` or KEY>=NUMBER, such as cores>=8")
 	f.DurationVar(&o.Patience, "fleet-patience", 30*time.Second,
@@ -52,7 +47,7 @@ func (o *sweepOptions) addJoinFlags(cmd *cobra.Command) {
 
 // check rejects plans that a fleet cannot measure.
 func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
-	if o.url == "" {
+	if o.Connect.URL == "" {
 		return nil
 	}
 	if opts.budget > 0 {

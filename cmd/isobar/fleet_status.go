@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) fleetStatusCommand() *cobra.Command {
-	var connect fleetFlags
+	var connect fleet.Options
 	var asJSON bool
 	var wait time.Duration
 	cmd := &cobra.Command{
@@ -22,7 +22,7 @@ func (a *app) fleetStatusCommand() *cobra.Command {
 		Short: "Show workers, what they run, what is queued, and what was given up",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := fleet.Connect(cmd.Context(), connect.options(a, args[0], "isobar status"))
+			f, err := fleet.Connect(cmd.Context(), a.connection(connect, args[0], "isobar status"))
 			if err != nil {
 				return err
 			}
@@ -34,7 +34,7 @@ func (a *app) fleetStatusCommand() *cobra.Command {
 			return a.print(asJSON, status, func(w io.Writer) error { return printFleet(w, status) })
 		},
 	}
-	connect.addFlags(cmd, "")
+	connectFlags(cmd, &connect, "")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the status as JSON")
 	cmd.Flags().DurationVar(&wait, "wait", 500*time.Millisecond, "how long to wait for workers to answer")
 	return cmd

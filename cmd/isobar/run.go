@@ -128,7 +128,7 @@ func (r *workloadRun) run(cmd *cobra.Command, args []string) error {
 		return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs: let the program write "+
 			"its own profiles, or use its net/http/pprof", r.w.Name))
 	}
-	if r.w.NeedsCommand && r.build == "" && r.sweep.url == "" { // a fleet may build the program itself
+	if r.w.NeedsCommand && r.build == "" && r.sweep.Connect.URL == "" { // a fleet may build the program itself
 		if _, err := exec.LookPath(args[0]); err != nil {
 			return fmt.Errorf("lab run %s: %w: give a command that is in PATH, or its path", r.w.Name, err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/heap"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/live"
@@ -26,8 +27,7 @@ import (
 type uiOptions struct {
 	addr       string
 	open, json bool
-	fleet      string
-	connect    fleetFlags
+	connect    fleet.Options
 	watch      []string
 	heaps      []string
 }
@@ -55,8 +55,8 @@ other address needs the token in the printed address.`,
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`HOST:PORT` to listen on; port 0 for any free port")
 	f.BoolVar(&o.open, "open", false, "open the page in the default browser")
 	f.BoolVar(&o.json, "json", false, "print the address as JSON")
-	f.StringVar(&o.fleet, "fleet", "", "show what the fleet at `URL` is doing")
-	o.connect.addFlags(cmd, "fleet-")
+	f.StringVar(&o.connect.URL, "fleet", "", "show what the fleet at `URL` is doing")
+	connectFlags(cmd, &o.connect, "fleet-")
 	f.StringArrayVar(&o.watch, "watch", nil, "show the live page of a process, like 'isobar watch --web': "+
 		"`URL|PID|FILE`; several")
 	f.StringArrayVar(&o.heaps, "heap", nil, "show a `FILE` that 'isobar heap --save' wrote; several")
@@ -74,8 +74,8 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	}
 	config := web.Config{Store: path, Version: host.Version(),
 		Ledger: func() (*text.Ledger, error) { return a.Ledger(claims) }, Heaps: o.heaps}
-	if o.fleet != "" {
-		ask, leave := askFleet(o.connect.options(a, o.fleet, "isobar ui"))
+	if o.connect.URL != "" {
+		ask, leave := askFleet(a.connection(o.connect, o.connect.URL, "isobar ui"))
 		defer leave()
 		config.Fleet = ask
 	}

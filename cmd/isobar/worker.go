@@ -23,7 +23,7 @@ import (
 // workerOptions are the flags of 'worker'.
 type workerOptions struct {
 	fleet.WorkerConfig
-	connect             fleetFlags
+	connect             fleet.Options
 	labels              []string
 	user, memory, drain string
 }
@@ -55,7 +55,7 @@ the block back. --drain NAME makes a running worker finish and leave.`,
 		},
 	}
 	f := cmd.Flags()
-	o.connect.addFlags(cmd, "")
+	connectFlags(cmd, &o.connect, "")
 	f.StringVar(&o.Name, "name", "", "name in reports (default: from the machine's digest)")
 	f.StringSliceVar(&o.labels, "label", nil, "`KEY=VALUE` that plans can require; cpu, cores, os, arch, kernel and "+
 		"machine are set automatically")
@@ -70,7 +70,7 @@ the block back. --drain NAME makes a running worker finish and leave.`,
 }
 
 func (a *app) drainWorker(ctx context.Context, url string, o *workerOptions) error {
-	f, err := fleet.Connect(ctx, o.connect.options(a, url, "isobar drain"))
+	f, err := fleet.Connect(ctx, a.connection(o.connect, url, "isobar drain"))
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 	if err := session.CanRun(ctx, o.Runner(o.Dir)); err != nil {
 		return fmt.Errorf("worker: no program can run in %s: %w: give --dir a place that its user may enter", o.Dir, err)
 	}
-	f, err := fleet.Connect(ctx, o.connect.options(a, url, "isobar worker"))
+	f, err := fleet.Connect(ctx, a.connection(o.connect, url, "isobar worker"))
 	if err != nil {
 		return err
 	}
