@@ -37,7 +37,7 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"pooled", "in main.deliver", "global at"}, // without types a pool is like any variable
 	{"pool", "main.buffers", "global at"},
 	{"pool beside", "main.halls", "global at"},
-	{"finalizer", "objects with a finalizer", "objects with a finalizer"},
+	{"finalizer", "objects with a finalizer: main.ring.body", "objects with a finalizer: main.ring.body"},
 	{"context", "main.request", "global at"},
 	{"subscription", "main.app.topics", "main.init.func"},
 	{"bound", "[].r.body", "global at"},

@@ -297,18 +297,26 @@ func (g *Graph) pointers(slot uint32, visit func(data []byte, at, to uint64)) {
 // if something else refers to them.
 func (g *Graph) finalizable() {
 	root := g.root(rootNode{kind: image.Finalizer, name: "objects with a finalizer", g: -1})
-	for _, addr := range g.im.Finalizable {
-		slot, span, _ := g.im.Object(addr)
+	for _, f := range g.im.Finalizable {
+		slot, span, _ := g.im.Object(f.Object)
 		if span == nil || span.NoScan {
 			continue
 		}
-		l := &g.layouts[g.state[slot]]
+		state := g.state[slot]
+		if t := g.types.At(f.Type); state == unmarked && t != nil && t.Kind == gotype.Pointer && t.Elem != nil {
+			state = g.shapeID(shape{form: value, t: t.Elem, base: uint32(span.Header())})
+		}
+		l, holder := &g.layouts[state], g.layouts[state].shape.String()
 		g.pointers(slot, func(_ []byte, at, to uint64) {
 			if target, span, into := g.im.Object(to); span != nil {
 				g.entries = append(g.entries, entry{root, target})
 				g.views = append(g.views, view{slot: target})
-				g.reach(target, span, into, l.at(at).to, root, g.label("[]"))
-				l = &g.layouts[g.state[slot]]
+				w, label := l.at(at), "[]"
+				if w.known {
+					label = ": " + holder + g.labels[w.label]
+				}
+				g.reach(target, span, into, w.to, root, g.label(label))
+				l = &g.layouts[state]
 			}
 		})
 	}

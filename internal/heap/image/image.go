@@ -76,28 +76,32 @@ type Goroutine struct {
 	StackBytes uint64
 }
 
+// A Finalizable is an object with a finalizer. It is not live by itself, but what it refers to is.
+type Finalizable struct {
+	Object uint64 // its address
+	Type   uint64 // address of the type of pointers to it
+}
+
 // An Image is a copy. It does not change after Read.
 type Image struct {
-	Program    *target.Program
-	Facts      layout.Facts
-	Spans      []Span // by address
-	Slots      uint32 // slots of all spans
-	Roots      []Root
-	Goroutines []Goroutine
-	Allgs      uint64 // address of the runtime's array of goroutines
-	Modules    []Module
-	Now        uint64 // by the target's monotonic clock in nanoseconds; 0 for a core
-	Collector  Collector
-	Stop       time.Duration // how long the program was stopped; 0 for a core
-	Forked     bool          // the copy is of a fork
-	CopiedByte uint64        // size of the copy
-	StackSpans uint64        // bytes of spans that hold stacks
-	Manual     []Extent      // the spans that hold stacks, by address
-	Runtime    []Extent      // the runtime's own structures, by address, without overlaps
-	Warnings   []string
-	// Finalizable has the addresses of objects with a finalizer. They are not live by
-	// themselves, but what they refer to is.
-	Finalizable []uint64
+	Program     *target.Program
+	Facts       layout.Facts
+	Spans       []Span // by address
+	Slots       uint32 // slots of all spans
+	Roots       []Root
+	Goroutines  []Goroutine
+	Allgs       uint64 // address of the runtime's array of goroutines
+	Modules     []Module
+	Now         uint64 // by the target's monotonic clock in nanoseconds; 0 for a core
+	Collector   Collector
+	Stop        time.Duration // how long the program was stopped; 0 for a core
+	Forked      bool          // the copy is of a fork
+	CopiedByte  uint64        // size of the copy
+	StackSpans  uint64        // bytes of spans that hold stacks
+	Manual      []Extent      // the spans that hold stacks, by address
+	Runtime     []Extent      // the runtime's own structures, by address, without overlaps
+	Warnings    []string
+	Finalizable []Finalizable
 	// Sampled has the objects in the program's own memory profile.
 	Sampled []Sample
 

@@ -185,7 +185,7 @@ func (r *reader) readSpecials() error {
 // has roots or a stack.
 func (r *reader) specialSizes() map[byte]uint64 {
 	sizes := map[byte]uint64{
-		specialFinalizer: r.f["runtime.specialfinalizer.fn"] + 8,
+		specialFinalizer: r.f["runtime.specialfinalizer.fn"] + finalizerType + 8,
 		specialWeak:      r.f["runtime.specialWeakHandle.handle"] + 8,
 		specialProfile:   specialHead + 8,
 		specialCleanup:   r.f["runtime.specialCleanup.fn"] + 8,
@@ -195,6 +195,9 @@ func (r *reader) specialSizes() map[byte]uint64 {
 	}
 	return sizes
 }
+
+// finalizerType is the offset from runtime.specialfinalizer.fn to .ot, the same in all versions.
+const finalizerType = 24
 
 // specialRoots turns special records into roots.
 func (im *Image) specialRoots(specials []special) {
@@ -208,7 +211,11 @@ func (im *Image) specialRoots(specials []special) {
 		switch s.kind {
 		case specialFinalizer:
 			add(Finalizer, s, f["runtime.specialfinalizer.fn"])
-			im.Finalizable = append(im.Finalizable, s.object)
+			object := Finalizable{Object: s.object}
+			if at := f["runtime.specialfinalizer.fn"] + finalizerType; at+8 <= uint64(len(s.data)) {
+				object.Type = le.Uint64(s.data[at:])
+			}
+			im.Finalizable = append(im.Finalizable, object)
 		case specialWeak:
 			add(Weak, s, f["runtime.specialWeakHandle.handle"])
 		case specialProfile:
