@@ -126,7 +126,11 @@ func (t *tuning) judge(c tune.Choice, cpu, memory stat.Comparison) (outcome, nam
 	case memory.Verdict == stat.Better:
 		return tune.Inconclusive, tune.LeastMemory, "it saves memory, but may cost CPU time: " + cpu.Reason
 	}
-	return tune.Inconclusive, tune.Fastest, tune.Open + cpu.Reason
+	name = tune.Fastest
+	if memory.Ratio < 1 && cpu.Ratio >= 1 {
+		name = tune.LeastMemory
+	}
+	return tune.Inconclusive, name, tune.Open + cpu.Reason
 }
 
 // rank orders choices: proven ones first, then those of less CPU time.
@@ -152,7 +156,11 @@ func (r *Answer) Write(w io.Writer) error {
 		fmt.Fprintf(&b, ", %d MiB live", r.Today.LiveBytes/mib)
 		slow = "; what larger heaps left resident falls slowly"
 	}
-	fmt.Fprintf(&b, "; CPU time is per %s; today's setting is restored%s\n", r.Unit, slow)
+	per := r.Unit
+	if per == "second" {
+		per += ", which also falls if the server slows down and its load waits for answers"
+	}
+	fmt.Fprintf(&b, "; CPU time is per %s; today's setting is restored%s\n", per, slow)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
