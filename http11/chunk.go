@@ -107,9 +107,9 @@ func (c *chunkedBody) step(b byte) error {
 	return nil
 }
 
-// size consumes a byte of a chunk's size, or the one after it. Like net/http,
-// it refuses white space there: RFC 9112, section 7.1.1, allows it before an
-// extension, but parsers disagree about it.
+// size consumes a byte of a chunk's size, or the one after it. It refuses white
+// space there: RFC 9112, section 7.1.1, allows it before an extension, but
+// parsers disagree about it.
 func (c *chunkedBody) size(b byte) error {
 	if classOf[b]&isHex != 0 {
 		if c.digits == 16 {
