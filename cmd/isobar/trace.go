@@ -51,7 +51,9 @@ slowest overlapped which phase of the collector, and what share would by chance.
 			if err != nil {
 				return fmt.Errorf("trace: %s: %w", text.WithoutPasswords(args[0]), err)
 			}
-			if line.Cut != nil {
+			if line.Cut != nil && len(line.Ops) == 0 {
+				return fmt.Errorf("trace: %s: %w; no operation comes before that", text.WithoutPasswords(args[0]), line.Cut)
+			} else if line.Cut != nil {
 				fmt.Fprintf(a.Err, "isobar: %v; showing what comes before that\n", line.Cut)
 			}
 			kinds := attributeKinds(line, above)

@@ -163,11 +163,16 @@ func TestTraceRefuses(t *testing.T) {
 		"0.02+0.1/0.2/0.3+0.006 ms cpu, 4->4->1 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	cut := filepath.Join(t.TempDir(), "cut")
+	if err := os.WriteFile(cut, collectingTrace(t)[:50], 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
+		{[]string{"trace", cut}, exitFailure, "no operation comes before that"},
 		{[]string{"trace", gclog}, exitFailure, "no execution trace of Go 1.22 or later"},
 		{[]string{"trace"}, exitUsage, "want 'isobar trace FILE|URL|- "},
 		{[]string{"trace", name}, exitFailure, "no execution trace of Go 1.22 or later"},
