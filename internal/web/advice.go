@@ -17,6 +17,10 @@ type adviceBody struct {
 	Parts   template.HTML // facts, contents and main part
 }
 
+func init() {
+	register(sitePage{"/advice", (*Server).advicePage, nav{40, "advice", "Advice", "/advice"}})
+}
+
 func (s *Server) advicePage(*http.Request) (*frame, error) {
 	f := &frame{Section: "advice", Title: "Advice", main: templates()["empty"], Body: &empty{
 		"Advice is about the lines of a module that allocate. This store has none yet: run this in " +

@@ -23,6 +23,10 @@ type ledgerState struct {
 	empty   bool
 }
 
+func init() {
+	register(sitePage{"/claims", (*Server).claimsPage, nav{30, "claims", "Claims", "/claims"}})
+}
+
 func (s *Server) claimsPage(*http.Request) (*frame, error) {
 	var now ledgerState
 	from, err := s.source.get()

@@ -87,6 +87,10 @@ func (b *fleetBody) fill(f *fleet.Status) {
 	}
 }
 
+func init() {
+	register(sitePage{"/fleet", (*Server).fleetPage, nav{60, "fleet", "Fleet", "/fleet"}})
+}
+
 func (s *Server) fleetPage(*http.Request) (*frame, error) {
 	f := &frame{Section: "fleet", Title: "Fleet", main: templates()["fleet"]}
 	if s.fleet == nil {

@@ -9,6 +9,10 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
+func init() {
+	register(sitePage{"/heap", (*Server).heapPage, nav{45, "heap", "Heap", "/heap"}})
+}
+
 func (s *Server) heapPage(*http.Request) (*frame, error) {
 	f := &frame{Section: "heap", Title: "Heap", main: templates()["empty"], Body: &empty{
 		"A saved report says who holds the memory of a program, and what the collector pays for it. None was named: " +

@@ -24,6 +24,10 @@ type liveBody struct {
 	Process *empty // if no process is watched
 }
 
+func init() {
+	register(sitePage{"/live", (*Server).livePage, nav{50, "live", "Live", "/live"}})
+}
+
 func (s *Server) livePage(*http.Request) (*frame, error) {
 	body := &liveBody{Watched: s.watchedLines()}
 	if len(body.Watched) == 0 {

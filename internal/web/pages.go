@@ -17,6 +17,13 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
+func init() {
+	register(sitePage{"/{$}", (*Server).runsPage, nav{10, "runs", "Runs", "/"}})
+	register(sitePage{"/compare", (*Server).comparePage, nav{20, "compare", "Compare", "/compare"}})
+	register(sitePage{"/run/{run}", (*Server).runPage, nav{}})
+	register(sitePage{"/run/{run}/cell/{cell}", (*Server).cellPage, nav{}})
+}
+
 // pageRuns is the number of runs on a page of the list.
 const pageRuns = 50
 

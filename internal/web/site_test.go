@@ -16,8 +16,8 @@ func TestNavigation(t *testing.T) {
 	}
 	for i, link := range links {
 		for _, other := range links[:i] {
-			if other.Section == link.Section {
-				t.Errorf("%s and %s have one section", other.Name, link.Name)
+			if other.Section == link.Section || other.Place == link.Place {
+				t.Errorf("%s and %s have one section or place", other.Name, link.Name)
 			}
 		}
 		t.Run(link.Section, func(t *testing.T) {

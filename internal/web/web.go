@@ -36,6 +36,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -142,27 +143,28 @@ func (f *frame) CurrentIs(section string) template.HTMLAttr {
 	return ""
 }
 
-// A nav is a link in the navigation. Section matches that of the frames for which the link is current.
-type nav struct{ Section, Name, Href string }
-
-// sitePages are all pages: the address as a pattern for http.ServeMux, the method that serves it, and the link
-// in the navigation, which has the same order; the zero value for none.
-var sitePages = []struct {
-	pattern string
+// A sitePage is a page of the site, registered by the file that defines it.
+type sitePage struct {
+	pattern string // its address as a pattern for http.ServeMux, without the method
 	serve   func(*Server, *http.Request) (*frame, error)
-	nav     nav
-}{
-	{"/{$}", (*Server).runsPage, nav{"runs", "Runs", "/"}},
-	{"/run/{run}", (*Server).runPage, nav{}},
-	{"/run/{run}/cell/{cell}", (*Server).cellPage, nav{}},
-	{"/compare", (*Server).comparePage, nav{"compare", "Compare", "/compare"}},
-	{"/claims", (*Server).claimsPage, nav{"claims", "Claims", "/claims"}},
-	{"/advice", (*Server).advicePage, nav{"advice", "Advice", "/advice"}},
-	{"/heap", (*Server).heapPage, nav{"heap", "Heap", "/heap"}},
-	{"/live", (*Server).livePage, nav{"live", "Live", "/live"}},
-	{"/fleet", (*Server).fleetPage, nav{"fleet", "Fleet", "/fleet"}},
-	{"/{anything...}", noPage, nav{}},
-	{"/run/{run}/{anything...}", noPage, nav{}},
+	nav     nav // its link in the navigation; the zero value for none
+}
+
+// A nav is a link in the navigation. Section matches that of the frames for which the link is current.
+type nav struct {
+	Place               int // from left to right
+	Section, Name, Href string
+}
+
+// sitePages are all pages. Only init functions change it.
+var sitePages []sitePage
+
+// register adds a page. It is called from init functions.
+func register(p sitePage) { sitePages = append(sitePages, p) }
+
+func init() {
+	register(sitePage{pattern: "/{anything...}", serve: noPage})
+	register(sitePage{pattern: "/run/{run}/{anything...}", serve: noPage})
 }
 
 func noPage(*Server, *http.Request) (*frame, error) { return nil, errNoPage }
@@ -174,6 +176,7 @@ func (f *frame) Site() (links []nav) {
 			links = append(links, p.nav)
 		}
 	}
+	slices.SortFunc(links, func(a, b nav) int { return a.Place - b.Place })
 	return links
 }
 
