@@ -234,19 +234,9 @@ func hasPort(host []byte) bool {
 func validHost(s []byte, zoned bool) bool {
 	i := 0
 	if len(s) > 0 && s[0] == '[' {
-		for i++; i < len(s) && classOf[s[i]]&isIPLiteral != 0; i++ {
-		}
-		if i < 3 {
+		if i = ipLiteral(s, zoned); i == 0 {
 			return false
 		}
-		if zoned && i < len(s) && s[i] == '%' {
-			for i++; i < len(s) && (s[i] == '%' || classOf[s[i]]&isHost != 0); i++ {
-			}
-		}
-		if i == len(s) || s[i] != ']' {
-			return false
-		}
-		i++
 	} else {
 		for ; i < len(s); i++ {
 			if classOf[s[i]]&isHost != 0 {
@@ -263,4 +253,23 @@ func validHost(s []byte, zoned bool) bool {
 		}
 	}
 	return i == len(s)
+}
+
+// ipLiteral returns the length of the address in brackets that s begins with,
+// or 0.
+func ipLiteral(s []byte, zoned bool) int {
+	i := 1
+	for ; i < len(s) && classOf[s[i]]&isIPLiteral != 0; i++ {
+	}
+	if i < 3 {
+		return 0
+	}
+	if zoned && i < len(s) && s[i] == '%' {
+		for i++; i < len(s) && (s[i] == '%' || classOf[s[i]]&isHost != 0); i++ {
+		}
+	}
+	if i == len(s) || s[i] != ']' {
+		return 0
+	}
+	return i + 1
 }

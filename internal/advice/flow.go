@@ -59,15 +59,8 @@ func (x *explainer) escapes(ctx context.Context, files overlay, back func(spot) 
 	return said, err
 }
 
-// flows adds the steps that take sites to the heap, as the compiler has them: it compiles the packages of the
-// heaviest sites again. A site gets none if its package does not build, or if the compiler says different things: of
-// several expressions that are spelled alike, or of several functions that inline the code and make much of the
-// memory. The compiler names one way of each to the heap; without that way, it names the next.
-func (x *explainer) flows(ctx context.Context, sites []Explained) error {
-	const most, proofs, long = 100, 40, 30 * time.Second // sites; compilations, and how long they take
-	const trying = 8                                     // of the budget, to try fixes
-	sites = sites[:min(most, len(sites))]
-	var pkgs []string
+// setApart sets which files are compiled apart, those of sites, and returns their packages.
+func (x *explainer) setApart(sites []Explained) (pkgs []string) {
 	x.apart = nil
 	for _, e := range sites {
 		for _, file := range x.copied(&e) {
@@ -80,6 +73,18 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 			}
 		}
 	}
+	return pkgs
+}
+
+// flows adds the steps that take sites to the heap, as the compiler has them: it compiles the packages of the
+// heaviest sites again. A site gets none if its package does not build, or if the compiler says different things: of
+// several expressions that are spelled alike, or of several functions that inline the code and make much of the
+// memory. The compiler names one way of each to the heap; without that way, it names the next.
+func (x *explainer) flows(ctx context.Context, sites []Explained) error {
+	const most, proofs, long = 100, 40, 30 * time.Second // sites; compilations, and how long they take
+	const trying = 8                                     // of the budget, to try fixes
+	sites = sites[:min(most, len(sites))]
+	pkgs := x.setApart(sites)
 	if len(pkgs) == 0 {
 		return nil
 	}
