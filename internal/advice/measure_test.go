@@ -271,3 +271,15 @@ func TestOutgrownIsNotUsedAgain(t *testing.T) {
 		t.Errorf("%s: %s", k.e.Verdict, k.e.Remedy)
 	}
 }
+
+// A holder is named by a type and a field, or not at all.
+func TestFieldsAreNamed(t *testing.T) {
+	for at, want := range map[[2]string]string{
+		{"os.file", ".name"}: "file.name", {"[]main.item[int]", "[].next[]"}: "item.next", {"main.item", "[]"}: "",
+		{"", ".name"}: "", {"os.file", "."}: "",
+	} {
+		if got := fieldOf(at[0], at[1]); got != want {
+			t.Errorf("%q: %q, want %q", at, got, want)
+		}
+	}
+}

@@ -252,7 +252,11 @@ func fieldOf(typ, label string) string {
 	}
 	name, _, _ = strings.Cut(name, "[")
 	name = name[strings.LastIndexByte(name, '.')+1:]
-	return strings.TrimSuffix(name+strings.TrimPrefix(label, "[]"), "[]")
+	field := strings.TrimSuffix(strings.TrimPrefix(label, "[]"), "[]")
+	if name == "" || field == "." { // the program does not say what it is
+		return ""
+	}
+	return name + field
 }
 
 // lifetime returns how long objects of some sizes that a cause makes were seen to live, and of how
