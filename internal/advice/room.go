@@ -41,8 +41,12 @@ func (k *subject) room(smaller bool) {
 	}
 	if n > 1 {
 		k.s = first
-		k.propose(func(m *mender) bool { return m.begin(n) }, "prealloc", "begin %s with room for %d: make(%s, 0, %d)",
-			list, n, named(k.p.Pkg, t), n)
+		when := "" // nil has to stay nil where nothing is appended
+		if m.growth.Begin == nil {
+			when = ", just before its first element is appended"
+		}
+		k.propose(func(m *mender) bool { return m.begin(n) }, "prealloc", "begin %s with room for %d%s: make(%s, 0, %d)",
+			list, n, when, named(k.p.Pkg, t), n)
 	}
 }
 

@@ -313,7 +313,7 @@ func TestRemediesAreTried(t *testing.T) {
 		return by
 	}
 	proposed := map[string]string{"Begun": "begin few with room for 32",
-		"Joined":   "begin l.text with room for 32: make([]byte, 0, 32)",
+		"Joined":   "begin l.text with room for 32, just before its first element is appended: make([]byte, 0, 32)",
 		"Together": "make them one object: var shared struct{ sum int; last [2]int }",
 		"Framed":   "begin in an array of the function, [52]uint64: only what is longer is on the heap",
 		"Scratch":  "make the slice once, before the loop", "Argument": "make the slice once, before the loop",
