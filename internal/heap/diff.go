@@ -156,8 +156,11 @@ func verdict(v []uint64) Verdict {
 func WriteChanges(out io.Writer, reports []*Report, changes []Change, lines int) error {
 	w := bufio.NewWriter(out)
 	first, last := reports[0], reports[len(reports)-1]
-	fmt.Fprintf(w, "%s: live %s, then %s, %v later\n", clean(last.Program), size(first.Live), size(last.Live),
-		last.Time.Sub(first.Time).Round(time.Second))
+	apart, when := last.Time.Sub(first.Time).Round(time.Second), "later"
+	if apart < 0 {
+		apart, when = -apart, "earlier: give the oldest report first"
+	}
+	fmt.Fprintf(w, "%s: live %s, then %s, %v %s\n", clean(last.Program), size(first.Live), size(last.Live), apart, when)
 	if first.Program != last.Program || first.Go != last.Go {
 		fmt.Fprintf(w, "note: the first is of %s, %s\n", clean(first.Program), first.Go)
 	}

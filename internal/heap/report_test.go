@@ -205,6 +205,20 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+func TestOrderOfReports(t *testing.T) {
+	first, second := sample(1<<20), sample(3<<20)
+	second.Time = first.Time.Add(time.Minute)
+	for _, c := range []struct {
+		reports []*Report
+		want    string
+	}{{[]*Report{first, second}, "1m0s later\n"}, {[]*Report{second, first}, "1m0s earlier: give the oldest report first\n"}} {
+		var b strings.Builder
+		if err := WriteChanges(&b, c.reports, nil, 1); err != nil || !strings.Contains(b.String(), c.want) {
+			t.Errorf("%v: %s; want %s", err, b.String(), c.want)
+		}
+	}
+}
+
 func TestProfileHasEveryByte(t *testing.T) {
 	r := sample(1 << 20)
 	var b bytes.Buffer
