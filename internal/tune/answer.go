@@ -304,7 +304,7 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 			row += valueText(figure, 1/value) + "\t"
 		case objective == "1/"+cell.Throughput:
 			head += nameOf(objective) + "\t"
-			row += seconds(value).String() + "\t"
+			row += text.Duration(1e9*value) + "\t"
 		default:
 			head += nameOf(objective) + "\t"
 			row += valueText(objective, value) + "\t"
@@ -462,7 +462,7 @@ func valueText(metric string, v float64) string {
 	case unit == "bytes":
 		return bytesText(v)
 	case unit == "ns":
-		return time.Duration(v).Round(10 * time.Microsecond).String()
+		return text.Duration(v)
 	case unit != "seconds" && math.Abs(v) >= 1e4: // not 1e+04
 		return fmt.Sprintf("%.0f", v)
 	case unit != "seconds":

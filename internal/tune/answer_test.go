@@ -169,6 +169,22 @@ func TestRatiosAreReadable(t *testing.T) {
 	}
 }
 
+func TestTimesHaveOneForm(t *testing.T) {
+	for _, c := range []struct {
+		metric string
+		v      float64
+		want   string
+	}{
+		{stat.LatencyMetric(cell.HistResponse, "p99"), 146.11e6, "146 ms"},
+		{stat.LatencyMetric(cell.HistResponse, "p99"), 970e3, "970 µs"},
+		{cell.WallTime, 0.97, "0.97 s"},
+	} {
+		if got := valueText(c.metric, c.v); got != c.want {
+			t.Errorf("%s %g: %q, want %q", c.metric, c.v, got, c.want)
+		}
+	}
+}
+
 func number(t *testing.T, text string) float64 {
 	t.Helper()
 	v, err := strconv.ParseFloat(text, 64)
