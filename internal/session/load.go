@@ -35,7 +35,10 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 		return Run{}, nil, err
 	}
 	r := Run{Run: page.Run{Meta: run}, Plan: plan, Failed: make(map[int]bool, len(records))}
-	if answer, err := s.Answer(id); err != nil {
+	if run.Unanswered() {
+		analysis.Findings = []string{"tune came to no answer. If it was interrupted, the same command with " +
+			"--resume continues."}
+	} else if answer, err := s.Answer(id); err != nil {
 		return Run{}, nil, err
 	} else if len(answer) > 0 {
 		if analysis.Findings, err = showAnswer(&r.Run, run, answer); err != nil {

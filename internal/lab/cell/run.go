@@ -21,6 +21,13 @@ type Run struct {
 	// Total is the number of planned cells. Finished and Failed are the cells with a
 	// record, as derived by the store.
 	Total, Finished, Failed int
+	// Answered says that the store has the run's answer, with which tune ends.
+	Answered bool
+}
+
+// Unanswered reports whether the run is of tune, and has not come to an answer.
+func (r Run) Unanswered() bool {
+	return !r.Answered && !r.Imported && len(r.Args) > 0 && r.Args[0] == "tune"
 }
 
 // Status says in a word or two how far the run has come.
@@ -32,6 +39,8 @@ func (r Run) Status() string {
 		return "unfinished"
 	case r.Failed > 0:
 		return fmt.Sprintf("%d failed", r.Failed)
+	case r.Unanswered():
+		return "no answer"
 	}
 	return "complete"
 }

@@ -122,7 +122,8 @@ func (s *Store) cells(run int64, query string) ([]cell.Cell, error) {
 
 const selectRun = `SELECT id, name, created, args, version, machine, seed, imported, cells,
 	(SELECT count(*) FROM record WHERE run = id AND NOT failed),
-	(SELECT count(*) FROM record WHERE run = id AND failed)
+	(SELECT count(*) FROM record WHERE run = id AND failed),
+	EXISTS (SELECT 1 FROM profile WHERE run = id AND cell = 0 AND kind = '` + answerKind + `')
 	FROM run `
 
 // Runs returns all runs, oldest first, without reading records.
@@ -191,7 +192,7 @@ func scanRun(row interface{ Scan(...any) error }) (Run, error) {
 	var created int64
 	var args, machine, seed string
 	err := row.Scan(&r.ID, &r.Name, &created, &args, &r.Version, &machine, &seed, &r.Imported, &r.Total, &r.Finished,
-		&r.Failed)
+		&r.Failed, &r.Answered)
 	if err != nil {
 		return Run{}, err
 	}
