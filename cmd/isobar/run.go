@@ -140,7 +140,14 @@ func (r *workloadRun) run(cmd *cobra.Command, args []string) error {
 // studies returns the studies that the flags describe, with their programs built.
 func (r *workloadRun) studies(cmd *cobra.Command, args []string) ([]plan.Study, error) {
 	study := plan.Study{Workload: r.w.Name, Command: args}
+	changed := cmd.Flags().Changed
+	if err := onlyBuiltIn(r.w, changed); err != nil {
+		return nil, usage(err)
+	}
 	for i, p := range r.w.Params {
+		if p.Unless != "" && changed(p.Unless) && !changed(p.Name) {
+			continue
+		}
 		all, err := plan.ParseLevels(*r.values[i])
 		if err != nil {
 			return nil, usage(fmt.Errorf("--%s: %w", p.Name, err))
@@ -150,7 +157,7 @@ func (r *workloadRun) studies(cmd *cobra.Command, args []string) ([]plan.Study, 
 	if err := r.factors.apply(&study); err != nil {
 		return nil, err
 	}
-	studies, err := split(r.w, study, cmd.Flags().Changed)
+	studies, err := split(r.w, study, changed)
 	if err != nil || r.build == "" {
 		return studies, err
 	}

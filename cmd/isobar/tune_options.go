@@ -97,12 +97,20 @@ func (o *serverOptions) params() (workload.Params, error) {
 	case given["load"] != "" && given["ready"] == "" && given["url"] == "":
 		return nil, errors.New("--load: say with --ready what answers when the server is ready: a URL, or host:port")
 	}
-	for _, p := range o.w.Params {
-		if p.Unless != "" && p.Name != "url" && given[p.Unless] != "" && given[p.Name] != "" { // url says what is ready
-			return nil, fmt.Errorf("--%s is for the built-in load: leave it out, or --%s", p.Name, p.Unless)
-		}
+	if err := onlyBuiltIn(o.w, func(name string) bool { return given[name] != "" }); err != nil {
+		return nil, err
 	}
 	return o.w.Resolve(given)
+}
+
+// onlyBuiltIn rejects parameters of the built-in load beside a load command. The URL is none: it says what is ready.
+func onlyBuiltIn(w *workload.Workload, given func(name string) bool) error {
+	for _, p := range w.Params {
+		if p.Unless != "" && p.Name != "url" && given(p.Unless) && given(p.Name) {
+			return fmt.Errorf("--%s is for the built-in load: leave it out, or --%s", p.Name, p.Unless)
+		}
+	}
+	return nil
 }
 
 // validate rejects wrong flags before anything runs.
