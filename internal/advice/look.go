@@ -2,6 +2,7 @@ package advice
 
 import (
 	"cmp"
+	_ "embed"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -102,8 +103,8 @@ func (k *subject) group() int64 {
 // purpose says what takes the memory, if the expression itself tells.
 func (k *subject) purpose() string {
 	if k.outside() {
-		return cmp.Or(k.e.Callee, k.e.What) + " allocates it" + allocator(k.c) +
-			": look at its arguments, or for another function"
+		return cmp.Or(k.e.Callee, k.e.What) + " allocates it" + allocator(k.c) + "; " +
+			cmp.Or(instead[untyped(k.c.callee)], "look at its arguments, or for another function")
 	}
 	to, takes := k.consumer(), map[life.Kind]string{life.Box: "it takes an interface",
 		life.Variadic: "it takes a list of its last arguments", life.Convert: "it is given a copy"}[k.s.Kind]
@@ -111,6 +112,24 @@ func (k *subject) purpose() string {
 		return ""
 	}
 	return to + ", which it is made for: " + takes
+}
+
+// instead has what the standard library offers instead of a function, by the function's name in profiles.
+var instead = readInstead(insteadText)
+
+//go:embed assets/instead.txt
+var insteadText string
+
+func readInstead(text string) map[string]string {
+	of := map[string]string{}
+	for line := range strings.Lines(text) {
+		if names, offers, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && line[0] != '#' {
+			for name := range strings.FieldsSeq(names) {
+				of[name] = offers
+			}
+		}
+	}
+	return of
 }
 
 // usedOnce reports whether a value has exactly one use.

@@ -1,0 +1,64 @@
+package advice
+
+import (
+	"go/types"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// TestInstead: the standard library has what instead.txt names, on both sides of the colon.
+func TestInstead(t *testing.T) {
+	paths := map[string]bool{"bytes": true, "errors": true, "hash": true, "hash/maphash": true, "math/rand/v2": true,
+		"net/netip": true, "sync": true, "encoding/binary": true}
+	for name := range instead {
+		paths[packageOf(name)] = true
+	}
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
+		slices.Sorted(maps.Keys(paths))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[string]bool{} // by import path, and by package name
+	for _, p := range loaded {
+		if len(p.Errors) > 0 {
+			t.Fatal(p.PkgPath, p.Errors)
+		}
+		scope := p.Types.Scope()
+		for _, name := range scope.Names() {
+			o := scope.Lookup(name)
+			members := []string{name}
+			if named, ok := o.Type().(*types.Named); ok {
+				for set := range types.NewMethodSet(types.NewPointer(named)).Methods() {
+					members = append(members, name+"."+set.Obj().Name())
+				}
+				if fields, ok := named.Underlying().(*types.Struct); ok {
+					for f := range fields.Fields() {
+						members = append(members, name+"."+f.Name())
+					}
+				}
+			}
+			for _, m := range members {
+				has[p.PkgPath+"."+m], has[p.Name+"."+m] = true, true
+			}
+		}
+	}
+	named := regexp.MustCompile(`\b[a-z]\w*(\.[A-Z]\w*)+`)
+	for name, offers := range instead {
+		if plain := strings.NewReplacer("(*", "", ")", "").Replace(name); !has[plain] {
+			t.Errorf("there is no %s", name)
+		}
+		for _, other := range named.FindAllString(offers, -1) {
+			if !has[other] {
+				t.Errorf("%s: there is no %s", name, other)
+			}
+		}
+	}
+	if len(instead) < 100 {
+		t.Errorf("%d functions", len(instead))
+	}
+}
