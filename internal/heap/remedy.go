@@ -68,9 +68,12 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 	return aid{}
 }
 
-// pooled reports whether a node is a pool, a queue of one, or the runtime's list of them.
+// pooled reports whether a node is a pool, what a pool keeps for each P, a queue of one, or the runtime's list of
+// pools. What a pool keeps hangs on an unsafe.Pointer: its type is unknown.
 func pooled(n *Node) bool {
-	return strings.Contains(n.Type, "sync.Pool") || n.Type == "[]sync.eface" || strings.Contains(n.Label, "allPools")
+	kept := n.Type == "unknown" && (strings.HasSuffix(n.Label, ".local") || strings.HasSuffix(n.Label, ".victim"))
+	return kept || strings.Contains(n.Type, "sync.Pool") || n.Type == "[]sync.eface" ||
+		strings.Contains(n.Label, "allPools")
 }
 
 // A Collector is the cost of collections up to the last one.

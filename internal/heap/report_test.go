@@ -113,6 +113,17 @@ func TestRemedyOfAMapInAStruct(t *testing.T) {
 	}
 }
 
+// TestRemedyOfAPool: a buffer with room in a pool is not to be copied. A field that is only named like one is no pool.
+func TestRemedyOfAPool(t *testing.T) {
+	for typ, want := range map[string]string{"unknown": "do not put back", "main.local": "keep a copy"} {
+		path := []*Node{{Label: "main.buffers"}, {Label: ".local", Type: typ}, {Label: " → ", Type: "main.buffer"},
+			{Label: ".b", Type: "[]uint8", Retained: 4 << 20, Unused: 4 << 20}}
+		if a := remedy(path, nil, 4<<20, 0); !strings.HasPrefix(a.do, want) {
+			t.Errorf("%s: the remedy is %+v, want %q", typ, a, want)
+		}
+	}
+}
+
 // TestLongPathsEnd: the end of a path names what holds the memory.
 func TestLongPathsEnd(t *testing.T) {
 	got := clean("main.server" + strings.Repeat(".é", 400) + ".entries")
