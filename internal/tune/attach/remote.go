@@ -95,7 +95,8 @@ func (r Remote) ask(ctx context.Context, method string, body any) (State, error)
 	ok := resp.StatusCode == http.StatusOK
 	switch {
 	case ok && (json.Unmarshal(data, &s) != nil || s.PID == 0), !ok && !strings.HasPrefix(text, "gcctlhttp: "):
-		return fail(fmt.Errorf("%s is not the handler of gcctl/gcctlhttp: %s: %.100s", r.URL, resp.Status, text))
+		return fail(fmt.Errorf("%s is not the handler of gcctl/gcctlhttp: %s: %.100s", r.URL, resp.Status,
+			strings.Join(strings.Fields(text), " ")))
 	case resp.StatusCode == http.StatusBadRequest:
 		return fail(fmt.Errorf("%w by the server: %.300s", ErrRefused, text))
 	case resp.StatusCode == http.StatusUnauthorized && r.Token != "":

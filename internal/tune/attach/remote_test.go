@@ -14,6 +14,7 @@ func TestRemoteIsTheHandler(t *testing.T) {
 		text, want string
 	}{
 		"a page":           {200, "<html>", "is not the handler of gcctl/gcctlhttp: 200 OK: <html>"},
+		"metrics":          {200, "cpus 2\nbytes 7\n", "200 OK: cpus 2 bytes 7"},
 		"other JSON":       {200, `{"key": 7}`, "is not the handler"},
 		"another path":     {404, "404 page not found", "is not the handler of gcctl/gcctlhttp: 404 Not Found"},
 		"another password": {401, "who are you?", "is not the handler"},
