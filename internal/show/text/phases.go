@@ -41,8 +41,11 @@ func PhasesLine(p *cell.Phases) string {
 	s := fmt.Sprintf("of the %d operations above p%s (%s%s), %s",
 		p.Ops, Digits(p.Above*100), what, Duration(float64(p.ThresholdNs)), strings.Join(parts, ", "))
 	if p.SlowestNs > 0 { // not in records of earlier versions
-		s += fmt.Sprintf("; in the slowest, %s, the world was stopped for %s", Duration(float64(p.SlowestNs)),
-			Duration(float64(p.SlowestStoppedNs)))
+		stopped := "never stopped"
+		if p.SlowestStoppedNs > 0 {
+			stopped = "stopped for " + Duration(float64(p.SlowestStoppedNs))
+		}
+		s += fmt.Sprintf("; in the slowest, %s, the world was %s", Duration(float64(p.SlowestNs)), stopped)
 	}
 	return s
 }
