@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -48,7 +49,7 @@ func (se *Session) Measure(ctx context.Context, m Measurement) (*Measured, error
 	}
 	defer unlock()
 	defer s.Close()
-	execute, leave, err := se.executor(ctx, m.Fleet, s, m.Cells, m.Budget)
+	execute, leave, err := se.executor(ctx, m.Fleet, s, path, m.Cells, m.Budget)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (se *Session) Resume(ctx context.Context, runID string, by *Fleet, page str
 	if err != nil {
 		return nil, err
 	}
-	execute, leave, err := se.executor(ctx, by, s, pending, 0)
+	execute, leave, err := se.executor(ctx, by, s, path, pending, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -114,15 +115,29 @@ func resumable(run store.Run) error {
 type execution func(id int64) (failed int, err error)
 
 // executor returns a function that measures the cells: on the fleet if there is one, once joined,
-// otherwise on this machine, after building the binaries that the cells need. Call leave at the end.
+// otherwise on this machine, after building the binaries that the cells need. Call leave at the end. What servers print
+// goes to a file beside the report in the store's directory: they log, often for each request.
 func (se *Session) executor(
-	ctx context.Context, by *Fleet, s *store.Store, cells []cell.Cell, budget time.Duration,
+	ctx context.Context, by *Fleet, s *store.Store, path string, cells []cell.Cell, budget time.Duration,
 ) (run execution, leave func(), err error) {
 	if by != nil && len(cells) > 0 {
 		return se.fleetExecutor(ctx, by, s, cells)
 	}
-	r := runner.New(runner.Config{Log: se.Err})
-	return func(id int64) (int, error) { return se.execute(ctx, r, s, id, budget) }, func() {}, r.Prepare(ctx, cells)
+	output := &outputFile{}
+	config := runner.Config{Log: se.Err}
+	if slices.ContainsFunc(cells, func(c cell.Cell) bool { return c.Config.Workload == "serve" }) {
+		config.Log = output
+	}
+	r := runner.New(config)
+	run = func(id int64) (int, error) {
+		output.path = LogPath(ReportPath(path, id))
+		failed, err := se.execute(ctx, r, s, id, budget)
+		if output.Close(); output.file != nil {
+			fmt.Fprintf(se.Err, "isobar: what the server printed is in %s\n", output.path)
+		}
+		return failed, err
+	}
+	return run, func() {}, r.Prepare(ctx, cells)
 }
 
 // finish measures the pending cells of a run and writes the report on the whole run.
