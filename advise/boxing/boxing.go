@@ -4,7 +4,6 @@ package boxing
 import (
 	"go/ast"
 	"go/types"
-	"go/version"
 	"regexp"
 	"slices"
 
@@ -55,7 +54,7 @@ func run(p *check.Pass) {
 		if held, mixed := held(p, fn); !mixed {
 			fixed := held || !p.Free(fn) || fn.Signature().Variadic() // cannot do without any
 			keeps := "a parameter of its own type"
-			if version.Compare(p.GoVersion(call.Pos()), "go1.18") >= 0 {
+			if p.AtLeast(call.Pos(), "go1.18") {
 				keeps = "a type parameter"
 			}
 			p.Needs(check.Interface, fixed).Report(arg, types.ExprString(arg)+

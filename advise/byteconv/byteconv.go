@@ -4,7 +4,6 @@ package byteconv
 import (
 	"go/ast"
 	"go/types"
-	"go/version"
 	"slices"
 	"strings"
 
@@ -111,7 +110,7 @@ func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func) {
 
 // elided reports whether the compiler elides copies that are only read.
 func elided(p *check.Pass, call *ast.CallExpr) bool {
-	return version.Compare(p.GoVersion(call.Pos()), "go1.22") >= 0
+	return p.AtLeast(call.Pos(), "go1.22")
 }
 
 // inAssembly are functions of package bytes whose argument is still copied, measured with Go 1.26.8.

@@ -5,6 +5,7 @@ import (
 	"go/build"
 	"go/token"
 	"go/types"
+	"go/version"
 	"reflect"
 	"slices"
 	"strings"
@@ -141,6 +142,11 @@ func (c *Code) GoVersion(pos token.Pos) string {
 		return f.version
 	}
 	return toolchain
+}
+
+// AtLeast reports whether the language version of the file that holds pos is v, such as "go1.22", or newer.
+func (c *Code) AtLeast(pos token.Pos, v string) bool {
+	return version.Compare(c.GoVersion(pos), v) >= 0
 }
 
 // toolchain is the newest language version that this build knows.

@@ -4,7 +4,6 @@ package errorsnew
 import (
 	"go/ast"
 	"go/constant"
-	"go/version"
 	"slices"
 	"strings"
 
@@ -43,7 +42,7 @@ func run(p *check.Pass) {
 		if kept || decl == nil || p.Once(cur) {
 			continue
 		}
-		if version.Compare(p.GoVersion(call.Pos()), "go1.26") >= 0 && inlinable(decl) {
+		if p.AtLeast(call.Pos(), "go1.26") && inlinable(decl) {
 			continue
 		}
 		var edits []analysis.TextEdit

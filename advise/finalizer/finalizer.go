@@ -3,7 +3,6 @@ package finalizer
 
 import (
 	"go/ast"
-	"go/version"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -32,7 +31,7 @@ func run(p *check.Pass) {
 			return
 		}
 		message := "a finalizer is slow to set and keeps the object for another collection; release with an explicit Close"
-		if version.Compare(p.GoVersion(call.Pos()), "go1.24") >= 0 {
+		if p.AtLeast(call.Pos(), "go1.24") {
 			message += ", with runtime.AddCleanup as a safety net"
 		}
 		p.Report(call, message)

@@ -83,17 +83,8 @@ func Standard(fn *types.Func) bool {
 // no memory, errors aside. Such methods, those of ByteOrder and cipher.Block for
 // example, read the bytes or fill them.
 func fills(sig *types.Signature) bool {
-	for v := range sig.Params().Variables() {
-		if refers(v.Type(), 0) && !IsBytes(v.Type()) {
-			return false
-		}
-	}
-	for v := range sig.Results().Variables() {
-		if refersLike(v.Type()) {
-			return false
-		}
-	}
-	return true
+	other := func(t types.Type) bool { return refers(t, 0) && !IsBytes(t) }
+	return !anyType(sig.Params().Variables(), other) && !anyType(sig.Results().Variables(), refersLike)
 }
 
 // readers are packages whose functions only read their arguments, apart from buffers
@@ -141,12 +132,7 @@ func funcContract(fn *types.Func, n int) *Use {
 
 // onlyText reports whether all results are strings, bytes, numbers or errors.
 func onlyText(vars *types.Tuple) bool {
-	for v := range vars.Variables() {
-		if refersLike(v.Type()) && !IsString(v.Type()) && !IsBytes(v.Type()) {
-			return false
-		}
-	}
-	return true
+	return !anyType(vars.Variables(), func(t types.Type) bool { return refersLike(t) && !IsString(t) && !IsBytes(t) })
 }
 
 // refersLike reports whether t can refer to the memory of an argument. Errors are assumed not to.

@@ -102,33 +102,11 @@ func (p *Package) origin(v ssa.Value, deep bool, seen map[source]bool) (o Origin
 
 // operand returns the value that v is a part or another form of, or nil.
 func operand(v ssa.Value) ssa.Value {
-	switch x := v.(type) {
-	case *ssa.FieldAddr:
-		return x.X
-	case *ssa.Field:
-		return x.X
-	case *ssa.IndexAddr:
-		return x.X
-	case *ssa.Index:
-		return x.X
-	case *ssa.Lookup:
-		return x.X
-	case *ssa.Slice:
-		return x.X
-	case *ssa.Next:
-		return x.Iter
-	case *ssa.Range:
-		return x.X
-	case *ssa.ChangeType:
-		return x.X
-	case *ssa.ChangeInterface:
-		return x.X
-	case *ssa.TypeAssert:
-		return x.X
-	case *ssa.SliceToArrayPointer:
-		return x.X
-	case *ssa.MultiConvert:
-		return x.X
+	switch v.(type) {
+	case *ssa.FieldAddr, *ssa.Field, *ssa.IndexAddr, *ssa.Index, *ssa.Lookup, *ssa.Slice, *ssa.Next, *ssa.Range,
+		*ssa.Extract, *ssa.Convert, *ssa.MakeInterface, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.TypeAssert,
+		*ssa.SliceToArrayPointer, *ssa.MultiConvert:
+		return *v.(ssa.Instruction).Operands(nil)[0]
 	}
 	return nil
 }

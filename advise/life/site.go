@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"iter"
 	"slices"
 	"strings"
 
@@ -439,10 +440,16 @@ func Parametrized(t types.Type) bool {
 	case *types.Array:
 		return Parametrized(u.Elem())
 	case *types.Struct:
-		for f := range u.Fields() {
-			if Parametrized(f.Type()) {
-				return true
-			}
+		return anyType(u.Fields(), Parametrized)
+	}
+	return false
+}
+
+// anyType reports whether is holds for the type of one of vars.
+func anyType(vars iter.Seq[*types.Var], is func(types.Type) bool) bool {
+	for v := range vars {
+		if is(v.Type()) {
+			return true
 		}
 	}
 	return false
@@ -453,6 +460,7 @@ func refers(t types.Type, depth int) bool {
 	if describes(t) {
 		return false
 	}
+	inner := func(t types.Type) bool { return depth > 8 || refers(t, depth+1) }
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
 		return !describes(u.Elem())
@@ -461,19 +469,9 @@ func refers(t types.Type, depth int) bool {
 	case *types.Array:
 		return refers(u.Elem(), depth+1)
 	case *types.Struct:
-		for f := range u.Fields() {
-			if depth > 8 || refers(f.Type(), depth+1) {
-				return true
-			}
-		}
-		return false
+		return anyType(u.Fields(), inner)
 	case *types.Tuple:
-		for v := range u.Variables() {
-			if refers(v.Type(), depth+1) {
-				return true
-			}
-		}
-		return false
+		return anyType(u.Variables(), inner)
 	}
 	return true
 }

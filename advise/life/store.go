@@ -30,12 +30,6 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in where) {
 	case *ssa.Field:
 		name := fieldName(x.X.Type(), x.Field)
 		w.storeIn(x.X, h.named(name), in.behind(name))
-	case *ssa.Extract:
-		w.storeIn(x.Tuple, h, in)
-	case *ssa.Convert:
-		w.storeIn(x.X, h, in)
-	case *ssa.MakeInterface:
-		w.storeIn(x.X, h, in)
 	case *ssa.Lookup:
 		w.storeIn(x.X, h, in.above())
 	case *ssa.Next:

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"go/version"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -38,7 +37,7 @@ func run(p *check.Pass) {
 		if named == nil || named.Obj().Pkg() != p.Code.Pkg || !wrapper(named) {
 			continue
 		}
-		inlined := version.Compare(p.GoVersion(decl.Pos()), "go1.26") >= 0 && !check.NoInline(decl)
+		inlined := p.AtLeast(decl.Pos(), "go1.26") && !check.NoInline(decl)
 		for _, use := range p.Uses(fn) {
 			call := check.CallOf(use)
 			if call == nil || inlined && p.ExprUse(use.Parent())&(check.Keeps|check.Hands) == 0 ||

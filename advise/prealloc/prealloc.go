@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"go/version"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -149,7 +148,7 @@ func used(p *check.Pass, v *types.Var, decl ast.Stmt, loop *ast.RangeStmt) bool 
 
 // stays reports whether v never leaves the function, and therefore begins on the stack.
 func stays(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
-	if version.Compare(p.GoVersion(loop.Pos()), "go1.25") < 0 {
+	if !p.AtLeast(loop.Pos(), "go1.25") {
 		return false
 	}
 	return !slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
@@ -173,7 +172,7 @@ func fix(p *check.Pass, cur inspector.Cursor, loop *ast.RangeStmt, v *types.Var,
 		}
 		return nil
 	}
-	if version.Compare(p.GoVersion(loop.Pos()), "go1.21") < 0 {
+	if !p.AtLeast(loop.Pos(), "go1.21") {
 		return nil
 	}
 	name, edits, ok := p.Import(cur, "slices")

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/types"
-	"go/version"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -85,7 +84,7 @@ func target(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) (s sink, st
 	for _, known := range []struct{ path, name, since string }{{"strings", "Builder", ""}, {"bytes", "Buffer", "go1.21"},
 		{"bufio", "Writer", "go1.18"}} {
 		if check.IsNamed(p.TypeOf(sel.X), known.path, known.name) {
-			spare := known.since != "" && version.Compare(p.GoVersion(call.Pos()), known.since) >= 0
+			spare := known.since != "" && p.AtLeast(call.Pos(), known.since)
 			s = sink{p.Source(sel.X), known.name, spare}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"go/version"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -190,7 +189,7 @@ func called(p *check.Pass, cur inspector.Cursor, i int, fn *types.Func, c conver
 		free.Report(c.call, copies+fn.Name()+", which hands them on; where nothing keeps them, let it take a []byte")
 	case fn.Pkg() == p.Code.Pkg || !check.Standard(fn):
 		free.Report(c.call, copies+full+"; where that does not keep them, a variant could take a []byte, or an io.Reader")
-	case fn.Pkg().Path() != "strconv" || version.Compare(p.GoVersion(call.Pos()), "go1.18") < 0:
+	case fn.Pkg().Path() != "strconv" || !p.AtLeast(call.Pos(), "go1.18"):
 		free.Report(c.call, copies+full+", unless they are few and it does not keep them; look for a variant that takes a "+
 			"[]byte, or read them as they are")
 	}

@@ -4,7 +4,6 @@ package timeafter
 import (
 	"go/ast"
 	"go/token"
-	"go/version"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -40,7 +39,7 @@ func run(p *check.Pass) {
 		}
 		switch rounds := p.Loop(sel) != nil; {
 		case name == "Tick":
-			if rounds || version.Compare(p.GoVersion(call.Pos()), "go1.23") < 0 {
+			if rounds || !p.AtLeast(call.Pos(), "go1.23") {
 				p.Report(call, "nothing stops the ticker of time.Tick, before Go 1.23 not even the collector; make one with "+
 					"time.NewTicker before the loop, and stop it")
 			}
@@ -52,7 +51,7 @@ func run(p *check.Pass) {
 		case !comm.Valid() && !held(p, cur):
 			return
 		case !rounds:
-			if version.Compare(p.GoVersion(call.Pos()), "go1.23") < 0 {
+			if !p.AtLeast(call.Pos(), "go1.23") {
 				p.Report(call, "the timer of time.After stays until it fires, before Go "+
 					"1.23; make one with time.NewTimer, and stop it")
 			} else if !looped(sel) {
@@ -95,7 +94,7 @@ func clause(cur inspector.Cursor) inspector.Cursor {
 
 // fix makes the timer before an endless loop with the select as a statement of its body, if the wait is a constant.
 func fix(p *check.Pass, call *ast.CallExpr, sel inspector.Cursor) []analysis.TextEdit {
-	if version.Compare(p.GoVersion(call.Pos()), "go1.23") < 0 || !p.IsConst(call.Args[0]) {
+	if !p.AtLeast(call.Pos(), "go1.23") || !p.IsConst(call.Args[0]) {
 		return nil
 	}
 	body := sel.Parent()
