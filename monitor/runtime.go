@@ -60,24 +60,17 @@ var readings = []reading{
 		Figure{Key: "/sched/goroutines:goroutines", Help: "Existing goroutines.", Chart: chartRoutine}},
 }
 
-// sizes are the upper bounds of the object size classes; the last class has
-// none.
+// sizes are the upper bounds of the object size classes, with their names and words; the last class has none.
 var sizes = []struct {
-	upTo float64
-	Figure
+	upTo     float64
+	name, of string
 }{
-	{32,
-		Figure{Key: "/alloc/to-32:objects", Help: "Objects of up to 32 bytes allocated.", Counter: true, Chart: chartSizes}},
-	{128, Figure{Key: "/alloc/to-128:objects", Help: "Objects of 33 to 128 bytes allocated.", Counter: true,
-		Chart: chartSizes}},
-	{512, Figure{Key: "/alloc/to-512:objects", Help: "Objects of 129 to 512 bytes allocated.", Counter: true,
-		Chart: chartSizes}},
-	{2048, Figure{Key: "/alloc/to-2048:objects", Help: "Objects of 513 bytes to 2 KiB allocated.", Counter: true,
-		Chart: chartSizes}},
-	{32768,
-		Figure{Key: "/alloc/to-32768:objects", Help: "Objects of 2 to 32 KiB allocated.", Counter: true, Chart: chartSizes}},
-	{math.Inf(1),
-		Figure{Key: "/alloc/larger:objects", Help: "Objects above 32 KiB allocated.", Counter: true, Chart: chartSizes}},
+	{32, "to-32", "of up to 32 bytes"},
+	{128, "to-128", "of 33 to 128 bytes"},
+	{512, "to-512", "of 129 to 512 bytes"},
+	{2048, "to-2048", "of 513 bytes to 2 KiB"},
+	{32768, "to-32768", "of 2 to 32 KiB"},
+	{math.Inf(1), "larger", "above 32 KiB"},
 }
 
 // times are histograms. A sample has quantiles of what each gained since the
@@ -108,7 +101,8 @@ func newRuntime() (Source, *runtimeReader) {
 	r.sizes = len(r.samples)
 	r.samples = append(r.samples, metrics.Sample{Name: bySize})
 	for _, s := range sizes {
-		figures = append(figures, s.Figure)
+		figures = append(figures, Figure{Key: "/alloc/" + s.name + ":objects", Help: "Objects " + s.of + " allocated.",
+			Counter: true, Chart: chartSizes})
 	}
 	for _, t := range times {
 		r.samples = append(r.samples, metrics.Sample{Name: t.metric})
