@@ -51,7 +51,7 @@ var All = [...]Exercise{
 
 // VariantNames returns before, after, and the other variants in alphabetical
 // order.
-func (e *Exercise) VariantNames() []string {
+func (e Exercise) VariantNames() []string {
 	names := []string{"before", "after"}
 	for _, name := range slices.Sorted(maps.Keys(e.Variants)) {
 		if !slices.Contains(names[:2], name) {

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,8 +27,7 @@ func init() {
 // everyExercise returns the exercises with all of their variants.
 func everyExercise() []Case {
 	cases := make([]Case, 0, len(exercise.All))
-	for i := range exercise.All {
-		c := &exercise.All[i]
+	for i, c := range exercise.All {
 		cases = append(cases, Case{strconv.Itoa(i + 1), c.Name, c.VariantNames()})
 	}
 	return cases
@@ -50,8 +50,8 @@ func exerciseList() string {
 
 func exerciseVariants() string {
 	var lists []string
-	for i := range exercise.All {
-		if others := exercise.All[i].VariantNames()[2:]; len(others) > 0 {
+	for i, c := range exercise.All {
+		if others := c.VariantNames()[2:]; len(others) > 0 {
 			lists = append(lists, strconv.Itoa(i+1)+" "+strings.Join(others, " "))
 		}
 	}
@@ -61,17 +61,15 @@ func exerciseVariants() string {
 // checkVariant accepts a variant that some exercise has; newExercises checks
 // the exercise.
 func checkVariant(s string) error {
-	for i := range exercise.All {
-		if exercise.All[i].Variants[s] != nil {
-			return nil
-		}
+	if slices.ContainsFunc(exercise.All[:], func(c exercise.Exercise) bool { return c.Variants[s] != nil }) {
+		return nil
 	}
 	return fmt.Errorf("want before, after, or one of: %s", exerciseVariants())
 }
 
 func newExercises(env Env) (Task, error) {
 	n, variant := env.Params.Int("exercise"), env.Params.String("variant")
-	c := &exercise.All[n-1]
+	c := exercise.All[n-1]
 	op := c.Variants[variant]
 	if op == nil {
 		return nil, fmt.Errorf("exercise %d (%s) has no variant %q: it has %s", n, c.Name, variant,

@@ -65,7 +65,7 @@ type httpServer struct {
 	beside  func(context.Context, cell.Cell) (cell.Record, error)
 	address string
 	file    string             // with --answer file
-	half    map[string]float64 // the load generator's figures on half-open connections
+	load    map[string]float64 // the load generator's figures
 	stop    func(context.Context) error
 	served  chan error
 	store   *TreeStore
@@ -118,15 +118,10 @@ func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
 	if err != nil {
 		return Driving{}, err
 	}
+	t.load = rec.Metrics
 	d := Driving{
 		Due: int64(rec.Metrics[cell.Scheduled]), Done: int64(rec.Metrics[cell.Done]),
 		Response: new(latency.Histogram), Service: new(latency.Histogram),
-	}
-	t.half = map[string]float64{}
-	for _, metric := range []string{halfOpenMetric, reopenedMetric} {
-		if v, ok := rec.Metrics[metric]; ok {
-			t.half[metric] = v
-		}
 	}
 	if rate := rec.Metrics[cell.Throughput]; rate > 0 {
 		d.Elapsed = time.Duration(float64(d.Done) / rate * float64(time.Second))
@@ -154,8 +149,10 @@ func (t *httpServer) Report(rec *cell.Record) {
 		rec.Set("/http/memory/hits:blocks", float64(m.Hits))
 		rec.Set("/http/memory/misses:blocks", float64(m.Misses))
 	}
-	for metric, v := range t.half {
-		rec.Set(metric, v)
+	for _, metric := range []string{halfOpenMetric, reopenedMetric} {
+		if v, ok := t.load[metric]; ok {
+			rec.Set(metric, v)
+		}
 	}
 	reportController(rec, t.ctl)
 }

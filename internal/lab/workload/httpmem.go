@@ -53,18 +53,13 @@ func init() {
 // held=1000. Collections are in every record.
 type httpMem struct {
 	Budgeted
-	shape    *httpShape
-	requests *http11.Requests // nil for heap and goarena
-	goArena  bool
-	keep     bool // a slot keeps its memory, like a connection in that mode
-	workers  []*httpWorker
-}
-
-// An httpShape is the request to build.
-type httpShape struct {
-	parts     []string // method, path, then names and values
-	partBytes int
-	body      []byte
+	shape     *HTTPShape
+	partBytes int              // of the shape
+	requests  *http11.Requests // nil for heap and goarena
+	goArena   bool
+	keep      bool // a slot keeps its memory, like a connection in that mode
+	held      int  // slots of a worker
+	workers   []*httpWorker
 }
 
 // An httpWorker belongs to the goroutine that calls Loop with its number.
@@ -91,7 +86,10 @@ type regionRequest struct {
 
 func newHTTPMem(env Env) (Task, error) {
 	p := env.Params
-	t := &httpMem{Budgeted: env.Budget, shape: newHTTPShape(p.String("shape"), env.Seed)}
+	t := &httpMem{Budgeted: env.Budget, shape: NewHTTPShape(p.String("shape"), env.Seed), held: p.Int("held")}
+	for _, part := range t.shape.Parts {
+		t.partBytes += len(part)
+	}
 	switch name := p.String("mode"); name {
 	case "heap", "goarena":
 		if p.Bool("offheap") {
@@ -117,11 +115,11 @@ func newHTTPMem(env Env) (Task, error) {
 	for range cmp.Or(p.Int("workers"), runtime.GOMAXPROCS(0)) {
 		w := new(httpWorker)
 		if t.requests == nil {
-			w.heap = make([]heapRequest, p.Int("held"))
+			w.heap = make([]heapRequest, t.held)
 		} else {
-			w.regions = make([]regionRequest, p.Int("held"))
+			w.regions = make([]regionRequest, t.held)
 			for i := range w.regions {
-				w.regions[i].ends = make([]uint32, 0, len(t.shape.parts))
+				w.regions[i].ends = make([]uint32, 0, len(t.shape.Parts))
 			}
 		}
 		t.workers = append(t.workers, w)
@@ -129,34 +127,29 @@ func newHTTPMem(env Env) (Task, error) {
 	return t, nil
 }
 
-// HTTPRequest returns the request that --shape names: the method, the path,
-// then names and values of headers; and the body. One number in it depends on
-// the seed.
-func HTTPRequest(shape string, seed uint64) (parts []string, body []byte) {
-	parts = []string{"POST", fmt.Sprintf("/api/v1/orders?id=%020d", seed)}
+// An HTTPShape is a request to build.
+type HTTPShape struct {
+	Parts []string // method, path, then names and values of headers
+	Body  []byte
+}
+
+// NewHTTPShape returns the request that --shape names. One number in it depends on the seed.
+func NewHTTPShape(name string, seed uint64) *HTTPShape {
+	s := &HTTPShape{Parts: []string{"POST", fmt.Sprintf("/api/v1/orders?id=%020d", seed)}}
 	headers := []string{
 		"Host", "api.example.com", "User-Agent", "Mozilla/5.0 (X11; Linux x86_64)", "Accept", "application/json",
 		"Accept-Encoding", "gzip, deflate, br", "Content-Type", "application/json", "Content-Length", "512",
 		"Authorization", "Bearer 0123456789abcdef", "X-Request-Id", "4bf92f3577b34da6",
 	}
-	switch shape {
+	switch name {
 	case "typical":
-		return append(parts, headers...), bytes.Repeat([]byte("x"), 512)
+		s.Parts, s.Body = append(s.Parts, headers...), bytes.Repeat([]byte("x"), 512)
 	case "large":
-		return append(parts, headers...), bytes.Repeat([]byte("x"), 64<<10)
+		s.Parts, s.Body = append(s.Parts, headers...), bytes.Repeat([]byte("x"), 64<<10)
 	case "headers":
 		for i := range 32 {
-			parts = append(parts, fmt.Sprintf("X-Custom-Header-%02d", i), fmt.Sprintf("value number %02d", i))
+			s.Parts = append(s.Parts, fmt.Sprintf("X-Custom-Header-%02d", i), fmt.Sprintf("value number %02d", i))
 		}
-	}
-	return parts, nil
-}
-
-func newHTTPShape(name string, seed uint64) *httpShape {
-	s := new(httpShape)
-	s.parts, s.body = HTTPRequest(name, seed)
-	for _, part := range s.parts {
-		s.partBytes += len(part)
 	}
 	return s
 }
@@ -174,27 +167,24 @@ func (t *httpMem) Loop(worker int, n int64) (sum uint64) {
 				t.shape.onHeap(r)
 			}
 			sum += r.read()
-			if w.at++; w.at == len(w.heap) {
-				w.at = 0
-			}
-			continue
+		} else {
+			r := &w.regions[w.at]
+			t.inRegion(r)
+			sum += r.read()
 		}
-		r := &w.regions[w.at]
-		t.inRegion(r)
-		sum += r.read()
-		if w.at++; w.at == len(w.regions) {
+		if w.at++; w.at == t.held {
 			w.at = 0
 		}
 	}
 	return sum
 }
 
-func (s *httpShape) onHeap(r *heapRequest) {
-	r.parts = make([]string, 0, len(s.parts))
-	for _, part := range s.parts {
+func (s *HTTPShape) onHeap(r *heapRequest) {
+	r.parts = make([]string, 0, len(s.Parts))
+	for _, part := range s.Parts {
 		r.parts = append(r.parts, strings.Clone(part))
 	}
-	r.body = bytes.Clone(s.body)
+	r.body = bytes.Clone(s.Body)
 }
 
 // Touch reads a part of a request: its length and its ends.
@@ -224,15 +214,15 @@ func (t *httpMem) inRegion(r *regionRequest) {
 		t.requests.End(r.req)
 		r.req = t.requests.Begin()
 	}
-	r.head = r.req.UnsafeAlloc(t.shape.partBytes)
+	r.head = r.req.UnsafeAlloc(t.partBytes)
 	r.ends = r.ends[:0]
 	at := 0
-	for _, part := range t.shape.parts {
+	for _, part := range t.shape.Parts {
 		at += copy(r.head[at:], part)
 		r.ends = append(r.ends, uint32(at))
 	}
-	r.body = r.req.UnsafeAlloc(len(t.shape.body))
-	copy(r.body, t.shape.body)
+	r.body = r.req.UnsafeAlloc(len(t.shape.Body))
+	copy(r.body, t.shape.Body)
 }
 
 func (r *regionRequest) read() (sum uint64) {

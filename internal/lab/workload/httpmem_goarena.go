@@ -18,16 +18,16 @@ func (g *goArena) free() {
 }
 
 // inGoArena is onHeap with one arena per request. The next request frees it.
-func (s *httpShape) inGoArena(r *heapRequest) {
+func (s *HTTPShape) inGoArena(r *heapRequest) {
 	r.arena.free()
 	a := arena.NewArena()
 	r.arena.a = a
-	r.parts = arena.MakeSlice[string](a, 0, len(s.parts))
-	for _, part := range s.parts {
+	r.parts = arena.MakeSlice[string](a, 0, len(s.Parts))
+	for _, part := range s.Parts {
 		b := arena.MakeSlice[byte](a, len(part), len(part))
 		copy(b, part)
 		r.parts = append(r.parts, arenaString(b))
 	}
-	r.body = arena.MakeSlice[byte](a, len(s.body), len(s.body))
-	copy(r.body, s.body)
+	r.body = arena.MakeSlice[byte](a, len(s.Body), len(s.Body))
+	copy(r.body, s.Body)
 }

@@ -9,4 +9,4 @@ type goArena struct{}
 
 func (*goArena) free() {}
 
-func (*httpShape) inGoArena(*heapRequest) { panic("workload: httpmem: built without arenas") }
+func (*HTTPShape) inGoArena(*heapRequest) { panic("workload: httpmem: built without arenas") }

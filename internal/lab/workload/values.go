@@ -32,18 +32,11 @@ type largeData struct {
 }
 
 func newValues(env Env) (Task, error) {
-	t := &values{Budgeted: env.Budget, made: int64(env.Seed % 1024)}
-	switch env.Params.String("return") + " " + env.Params.String("size") {
-	case "value small":
-		t.loop = loopSmallValue
-	case "pointer small":
-		t.loop = loopSmallPointer
-	case "value large":
-		t.loop = loopLargeValue
-	case "pointer large":
-		t.loop = loopLargePointer
-	}
-	return t, nil
+	loop := map[string]func(from, n int64) uint64{
+		"small value": loopSmallValue, "small pointer": loopSmallPointer,
+		"large value": loopLargeValue, "large pointer": loopLargePointer,
+	}[env.Params.String("size")+" "+env.Params.String("return")]
+	return &values{Budgeted: env.Budget, loop: loop, made: int64(env.Seed % 1024)}, nil
 }
 
 func (t *values) Loop(_ int, n int64) uint64 {

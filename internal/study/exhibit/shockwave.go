@@ -41,12 +41,6 @@ type shockwave struct {
 	baseHeap, baseSys, baseObjects uint64
 }
 
-// A shockwaveShape is the request to build.
-type shockwaveShape struct {
-	parts []string // method, path, then names and values
-	body  []byte
-}
-
 func newShockwave(env workload.Env) (workload.Task, error) {
 	m := collected()
 	t := &shockwave{baseHeap: m.HeapAlloc, baseSys: m.Sys, baseObjects: m.HeapObjects}
@@ -66,10 +60,10 @@ func newShockwave(env workload.Env) (workload.Task, error) {
 		return t, nil
 	}
 	n := cmp.Or(env.Params.Int("workers"), runtime.GOMAXPROCS(0))
-	shape := new(shockwaveShape)
-	shape.parts, shape.body = workload.HTTPRequest(env.Params.String("shape"), env.Seed)
+	shape := workload.NewHTTPShape(env.Params.String("shape"), env.Seed)
 	if mode == "alias" {
-		t.Closed = &aliasRequests{Budgeted: env.Budget, shape: shape, workers: n}
+		t.Closed = &aliasRequests{Budgeted: env.Budget, shape: shape, workers: n,
+			build: aliases[env.Params.String("shape")]}
 		return t, nil
 	}
 	s := &slabRequests{Budgeted: env.Budget, shape: shape, held: make([][]*slabRequest, n)}
@@ -97,23 +91,20 @@ func (t *shockwave) Report(rec *cell.Record) {
 // aliasRequests is mode alias.
 type aliasRequests struct {
 	workload.Budgeted
-	shape   *shockwaveShape
+	shape   *workload.HTTPShape
+	build   func(*workload.HTTPShape) uint64
 	workers int
+}
+
+// aliases has the document's code for each shape.
+var aliases = map[string]func(*workload.HTTPShape) uint64{
+	"typical": aliasTypical, "headers": aliasHeaders, "large": aliasLarge, "line": aliasLine,
 }
 
 func (t *aliasRequests) Workers() int { return t.workers }
 func (t *aliasRequests) Loop(_ int, n int64) (sum uint64) {
 	for range n {
-		switch {
-		case len(t.shape.parts) > 20:
-			sum += aliasHeaders(t.shape)
-		case len(t.shape.parts) == 2:
-			sum += aliasLine(t.shape)
-		case len(t.shape.body) == 512:
-			sum += aliasTypical(t.shape)
-		default:
-			sum += aliasLarge(t.shape)
-		}
+		sum += t.build(t.shape)
 	}
 	return sum
 }
@@ -127,15 +118,15 @@ type aliasRequest struct {
 }
 
 //go:noinline
-func aliasLine(s *shockwaveShape) uint64 {
-	r := aliasRequest{method: s.parts[0], path: s.parts[1]}
+func aliasLine(s *workload.HTTPShape) uint64 {
+	r := aliasRequest{method: s.Parts[0], path: s.Parts[1]}
 	r.fill(s)
 	return r.size()
 }
 
 //go:noinline
-func aliasTypical(s *shockwaveShape) uint64 {
-	r := aliasRequest{method: s.parts[0], path: s.parts[1]}
+func aliasTypical(s *workload.HTTPShape) uint64 {
+	r := aliasRequest{method: s.Parts[0], path: s.Parts[1]}
 	r.names, r.values = make([]string, 0, 8), make([]string, 0, 8)
 	r.fill(s)
 	r.body = make([]byte, 512)
@@ -143,25 +134,25 @@ func aliasTypical(s *shockwaveShape) uint64 {
 }
 
 //go:noinline
-func aliasHeaders(s *shockwaveShape) uint64 {
+func aliasHeaders(s *workload.HTTPShape) uint64 {
 	var r aliasRequest
 	r.names, r.values = make([]string, 0, 32), make([]string, 0, 32)
 	for i := range 32 {
-		r.names, r.values = append(r.names, s.parts[2]+string(rune('A'+i))), append(r.values, s.parts[3]+string(rune('A'+i)))
+		r.names, r.values = append(r.names, s.Parts[2]+string(rune('A'+i))), append(r.values, s.Parts[3]+string(rune('A'+i)))
 	}
 	return r.size()
 }
 
 //go:noinline
-func aliasLarge(s *shockwaveShape) uint64 {
-	r := aliasRequest{method: s.parts[0], path: s.parts[1]}
+func aliasLarge(s *workload.HTTPShape) uint64 {
+	r := aliasRequest{method: s.Parts[0], path: s.Parts[1]}
 	r.body = make([]byte, 64<<10)
 	return r.size()
 }
 
-func (r *aliasRequest) fill(s *shockwaveShape) {
-	for i := 2; i+1 < len(s.parts) && len(r.names) < cap(r.names); i += 2 {
-		r.names, r.values = append(r.names, s.parts[i]), append(r.values, s.parts[i+1])
+func (r *aliasRequest) fill(s *workload.HTTPShape) {
+	for i := 2; i+1 < len(s.Parts) && len(r.names) < cap(r.names); i += 2 {
+		r.names, r.values = append(r.names, s.Parts[i]), append(r.values, s.Parts[i+1])
 	}
 }
 
@@ -172,7 +163,7 @@ func (r *aliasRequest) size() uint64 {
 // slabRequests is mode slab.
 type slabRequests struct {
 	workload.Budgeted
-	shape *shockwaveShape
+	shape *workload.HTTPShape
 	pool  sync.Pool // of *slabRequest
 	stats struct{ taken, returned, hits, misses atomic.Uint64 }
 	inUse atomic.Int64     // counts requests; publishes nothing, like the counts in stats
@@ -247,14 +238,14 @@ func (t *slabRequests) Loop(worker int, n int64) (sum uint64) {
 	held := t.held[worker]
 	for range n {
 		r := t.get()
-		for _, part := range t.shape.parts {
+		for _, part := range t.shape.Parts {
 			b := r.bytes(len(part))
 			copy(b, part)
 			r.parts = append(r.parts, b)
 		}
-		if len(t.shape.body) > 0 {
-			r.body = r.bytes(len(t.shape.body))
-			copy(r.body, t.shape.body)
+		if len(t.shape.Body) > 0 {
+			r.body = r.bytes(len(t.shape.Body))
+			copy(r.body, t.shape.Body)
 		}
 		sum += r.read()
 		if cap(held) == 1 {
