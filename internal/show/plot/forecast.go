@@ -29,13 +29,6 @@ func from(measured bool) string {
 	return "predicted"
 }
 
-func yesNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
-}
-
 // A Named is a measured setting with a name in the answer of a tuned run.
 type Named struct {
 	Name       string // such as "today", or "fastest"
@@ -122,7 +115,8 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 		case f.GC.Percent == limited.Percent:
 			limits.forecasts = append(limits.forecasts, f)
 		}
-		row := []string{text.Clean(f.GC.String()), from(f.Measured), yesNo(f.Best)}
+		row := []string{text.Clean(f.GC.String()), from(f.Measured),
+			map[bool]string{true: "yes", false: "no"}[f.Best]}
 		for _, v := range f.Bytes {
 			row = append(row, s.Format(cell.RSSPeak, v))
 		}

@@ -36,16 +36,10 @@ func (r *Row) Representative(metric string) *cell.Record {
 	series := r.Series[metric]
 	value := map[int]float64{}
 	for i, block := range series.Blocks {
-		if i < len(series.Values) {
-			value[block] = series.Values[i]
-		}
+		value[block] = series.Values[i]
 	}
-	median := math.NaN()
-	if len(series.Values) > 0 {
-		median = stat.Summarize(series).Median
-	}
+	median, distance := stat.Summarize(series).Median, math.Inf(1)
 	var best *cell.Record
-	distance := math.Inf(1)
 	for _, rec := range r.Records {
 		line := rec.Timeline
 		if len(line.AtNs) < 2 || len(line.HeapBytes) != len(line.AtNs) {

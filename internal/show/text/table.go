@@ -48,15 +48,17 @@ func (t *Table) last(column int) *Cell { return &t.Rows[len(t.Rows)-1][column] }
 
 // judge gives a cell of the last row the colour of a verdict.
 func (t *Table) judge(column int, v stat.Verdict) {
-	class := "undecided"
-	switch v {
-	case stat.Better:
-		class = "better"
-	case stat.Worse:
-		class = "worse"
-	}
-	c := t.last(column)
-	c.Class, c.ink = strings.TrimSpace(c.Class+" "+class), verdictInk(v)
+	c, look := t.last(column), verdictLooks[v]
+	c.Class, c.ink = strings.TrimSpace(c.Class+" "+look.class), look.ink
+}
+
+// verdictLooks are the class of a verdict in a page and its colour on a terminal; its text says the same.
+var verdictLooks = map[stat.Verdict]struct {
+	class string
+	ink   ink
+}{
+	stat.Better: {"better", green}, stat.Worse: {"worse", red}, stat.NoDifference: {"undecided", dim},
+	stat.Inconclusive: {"undecided", yellow}, stat.Disagreement: {"undecided", yellow},
 }
 
 // only returns a table of some of the columns.
@@ -92,7 +94,7 @@ func (s *Section) FigureTable(metrics []string) *Table {
 		t.Add(cells...)
 		for i, metric := range metrics {
 			if c, ok := s.Compared(r, metric); ok && decided(c) {
-				t.last(i + 1).ink = verdictInk(c.Verdict)
+				t.last(i + 1).ink = verdictLooks[c.Verdict].ink
 			}
 		}
 	}

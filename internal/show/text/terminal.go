@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // An ink is how a piece of text looks on a terminal: an SGR parameter.
@@ -19,19 +17,6 @@ const (
 	red      ink = "31"
 	yellow   ink = "33"
 )
-
-// verdictInk is the colour of a verdict; its text says the same.
-func verdictInk(v stat.Verdict) ink {
-	switch v {
-	case stat.Better:
-		return green
-	case stat.Worse:
-		return red
-	case stat.Inconclusive, stat.Disagreement:
-		return yellow
-	}
-	return dim
-}
 
 // A terminal collects output for a terminal.
 type terminal struct {
