@@ -216,12 +216,9 @@ type round func(c *CPU, work Work)
 // of a P, the recorder's shard of one, a server's connection. TestPadding and
 // BenchmarkPadding of those packages hold the lines apart.
 func own(m *Machine) round {
-	lines := make([][]Word, len(m.cpus))
-	for i := range lines {
-		lines[i] = m.Line(1)
-	}
+	lines := separate(m, len(m.cpus))
 	return func(c *CPU, work Work) {
-		c.Store(&lines[c.id][0], 1)
+		c.Store(lines[c.id], 1)
 		c.Work(work.Push + work.Take)
 	}
 }
@@ -230,18 +227,19 @@ func own(m *Machine) round {
 // as CPUs, each with a line that its holder writes.
 func channelPool(m *Machine) round {
 	lock, fields, slots := &m.Line(1)[0], &m.Line(1)[0], m.Stream(len(m.cpus), 8)
-	idle := newObjects(m)
+	idle := separate(m, len(m.cpus))
 	return func(c *CPU, work Work) {
 		for {
 			c.Lock(lock)
 			c.Load(fields)
-			if len(*idle) > 0 {
+			if len(idle) > 0 {
 				break
 			}
 			c.Unlock(lock)
 			c.Work(c.m.costs.Yield)
 		}
-		x := idle.take()
+		x := idle[0]
+		idle = idle[1:]
 		c.Work(work.Take)
 		c.Load(&slots[c.id])
 		c.Store(fields, 0)
@@ -252,7 +250,7 @@ func channelPool(m *Machine) round {
 		c.Work(work.Push)
 		c.Store(&slots[c.id], 1)
 		c.Store(fields, 0)
-		*idle = append(*idle, x)
+		idle = append(idle, x)
 		c.Unlock(lock)
 	}
 }
@@ -261,7 +259,7 @@ func channelPool(m *Machine) round {
 // waits for nobody.
 func xsyncPool(m *Machine) round {
 	q := xsyncMPMC(uint64(2 * len(m.cpus)))(m)
-	idle := newObjects(m)
+	idle := separate(m, len(m.cpus))
 	filled := false
 	return func(c *CPU, work Work) {
 		if !filled {
@@ -271,42 +269,28 @@ func xsyncPool(m *Machine) round {
 			}
 		}
 		x := &m.Line(1)[0]
-		if q.take(c, 1, work.Take) == 1 && len(*idle) > 0 {
-			x = idle.take()
+		if q.take(c, 1, work.Take) == 1 && len(idle) > 0 {
+			x, idle = idle[0], idle[1:]
 		}
 		c.Store(x, 1)
 		if q.push(c, work.Push) {
-			*idle = append(*idle, x)
+			idle = append(idle, x)
 		}
 	}
 }
 
-// objects are idle, each a line.
-type objects []*Word
-
-func newObjects(m *Machine) *objects {
-	all := new(objects)
-	for range m.cpus {
-		*all = append(*all, &m.Line(1)[0])
+// separate returns n words, each in a line of its own.
+func separate(m *Machine, n int) (words []*Word) {
+	for range n {
+		words = append(words, &m.Line(1)[0])
 	}
-	return all
-}
-
-func (o *objects) take() *Word {
-	x := (*o)[0]
-	*o = (*o)[1:]
-	return x
+	return words
 }
 
 // hdrMutex is a histogram behind a mutex: a total in its line, and one of the
 // lines of counts.
 func hdrMutex(m *Machine) round {
-	shared := m.Line(2)
-	var counts []*Word
-	for range 64 {
-		counts = append(counts, &m.Line(1)[0])
-	}
-	next := 0
+	shared, counts, next := m.Line(2), separate(m, 64), 0
 	return func(c *CPU, work Work) {
 		c.Lock(&shared[0])
 		next = (next*5 + 1) % len(counts)
