@@ -41,35 +41,8 @@ func (a *app) adviseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise [PACKAGES]",
 		Short: "Find the lines that cause allocations, and what to do about them",
-		Long: `Says which lines of the packages allocate and what would remove the allocations
-(default: the package of this directory).
-
-Start with a profile: --bench runs your benchmarks under one, --profile takes files in
-pprof format (allocs, heap, CPU) or the URL of a running program. Findings then come in
-the order of what they save; those below 0.5 % of the profile become one line. Fixes that
-need another interface come last.
-
-Without a profile, only mistakes are reported, which are wrong however often the line runs; the
-last lines name the command that takes a profile here. --all shows what might be worth a change.
-
-To silence a finding, put a comment on its line or the one above:
-
-  //isobar:ignore CHECK REASON
-
-  isobar advise ./...                  mistakes, and how to take a profile here
-  isobar advise --profile allocs.pb.gz ./...
-  isobar advise --profile http://localhost:6060/debug/pprof/ ./...
-                                       what a running program allocated, and 10 s of its CPU time
-  isobar advise --bench . ./...        the same with profiles of the benchmarks
-  isobar advise --bench . --fix --verify ./...
-                                       a patch of the fixes that tests and benchmarks prove
-  isobar advise --verify --patch mine.diff ./...
-                                       the same proof for a fix made by hand
-  isobar advise --all --gate --new-from main ./...
-                                       in CI: exit 3 where a change adds a finding
-  isobar advise checks                 all checks; 'checks NAME' explains one
-  isobar advise why file.go:120        what the compiler says of a line`,
-		Args: cobra.ArbitraryArgs,
+		Long:  help("advise"),
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := a.advise(cmd.Context(), o, args)
 			if cmd.Context().Err() != nil {

@@ -35,21 +35,8 @@ func (a *app) claimsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "claims",
 		Short: "Test what documents claim about the collector, on this machine",
-		Long: `Lists what the source documents claim, and the verdict of the latest run of each
-experiment: holds, weaker, refuted, reversed, open (more repetitions may decide) or
-untestable (with the reason). A ? marks a tentative verdict: the interval reaches
-into the next one.
-
-  isobar claims run --quick          measure all claims, in at most 12 minutes on 2 CPUs
-  isobar claims run --doc 000        measure one document's claims, in full size
-  isobar claims run --resume         continue where the latest call stopped
-  isobar claims show 000/ticker      the story of one claim: quote, samples, why it differs
-  isobar claims report --html FILE   a page of all claims
-
-Beside each result stands what the published runs say together: agrees, differs as
-runs do, or differs more. Without a result here, the published verdicts are shown;
-of these, varies means that runs surely decide differently.`,
-		Args: onlyCommands,
+		Long:  help("claims"),
+		Args:  onlyCommands,
 		RunE: func(*cobra.Command, []string) error {
 			claims, err := opts.claims()
 			if err != nil {
@@ -68,14 +55,8 @@ func (a *app) claimsRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Measure claims and decide each",
-		Long: `Measures the experiments of the selected claims, each as an ordinary run in the
-store; claims with the same experiment share it. If a verdict is in doubt (the
-interval reaches into another verdict, or would if it were 1.37 times as wide), the
-run gets more repetitions, in turns with the others in doubt, until no verdict is
-in doubt: up to twenty times in all, and with --quick within 11.5 minutes.
-All runs of one call share a seed. Ctrl-C keeps finished cells; --resume continues
-the latest call of the same size.`,
-		Args: cobra.NoArgs,
+		Long:  help("claims-run"),
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			claims, err := opts.claims()
 			if err != nil {
@@ -128,10 +109,8 @@ func (a *app) claimsReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Write the ledger as a page, or the latest run for publishing",
-		Long: `Writes the ledger as a page of HTML or Markdown. With --publish it writes what the
-latest 'claims run' found as a record of JSON lines; those in
-internal/study/claim/published are the published runs, which every ledger pools.`,
-		Args: cobra.NoArgs,
+		Long:  help("claims-report"),
+		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if html == "" && markdown == "" && publish == "" {
 				return usage(errors.New("claims report: name a file with --html, --markdown or --publish"))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -100,21 +101,9 @@ func (o *output) Write(b []byte) (int, error) {
 
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "isobar",
-		Short: "Measure what the Go garbage collector costs, and what relieves it",
-		Long: `Isobar measures what the garbage collector costs a Go program and which settings
-and memory strategies relieve it.
-
-  isobar lab                         run the quick study (at most 3 minutes) and report
-  isobar lab run WORKLOAD            run one workload with factors of your choice
-  isobar lab run exec -- COMMAND     measure any unmodified Go program
-  isobar tune -- COMMAND             find the GC settings that suit a program
-  isobar advise ./...                the lines that allocate, and what to do about them
-  isobar claims                      what the source documents claim, tested here
-  isobar ui                          browse all results
-  isobar watch URL|PID|FILE|-        live view of a running program's collector
-  isobar heap PID|CORE               who holds a program's memory, and what marking it costs
-  isobar doctor                      which differences are detectable on this machine`,
+		Use:               "isobar",
+		Short:             "Measure what the Go garbage collector costs, and what relieves it",
+		Long:              help("isobar"),
 		Version:           host.Version(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
@@ -136,6 +125,18 @@ and memory strategies relieve it.
 		a.heapCommand(), a.traceCommand(), a.doctorCommand(), a.uiCommand(), a.fleetCommand(), a.workerCommand())
 	sayArguments(root)
 	return root
+}
+
+//go:embed help
+var helpTexts embed.FS
+
+// help returns the text of help/NAME.txt: what a command's --help says above its flags.
+func help(name string) string {
+	text, err := helpTexts.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		panic(err) // each command names its own file
+	}
+	return strings.TrimSuffix(string(text), "\n")
 }
 
 // sayArguments makes every command that counts its arguments name the expected ones; cobra

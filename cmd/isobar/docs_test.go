@@ -78,3 +78,25 @@ func TestUndocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpTexts: each file of help belongs to a command.
+func TestHelpTexts(t *testing.T) {
+	used := map[string]bool{}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		used[cmd.Long] = true
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit((&app{Session: &session.Session{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}).rootCommand())
+	files, err := helpTexts.ReadDir("help")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name, _ := strings.CutSuffix(file.Name(), ".txt"); !used[help(name)] {
+			t.Errorf("no command has the text of %s", file.Name())
+		}
+	}
+}

@@ -12,12 +12,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Report this machine's noise, and which differences are detectable here",
-		Long: `Runs the same allocation workload many times, each time in a fresh process. It says
-how much equal runs differ; what else went on (steal, pressure, other processes);
-and what about the machine makes measurements unreliable (control-group limits,
-GOMAXPROCS against the quota, frequency governor, clock source). Exit status 3
-means that there are findings.`,
-		Args: cobra.NoArgs,
+		Long:  help("doctor"),
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runs < 6 || runs > 1000 {
 				return usage(fmt.Errorf("doctor: --runs %d: want 6 to 1000", runs))

@@ -34,22 +34,9 @@ func (a *app) fleetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
 		Short: "Measure on many machines: serve a fleet and show its state",
-		Long: `A fleet measures the same plan on many machines. One process serves:
-
-  isobar fleet serve --listen 127.0.0.1:4222
-
-Each machine that measures runs a worker:
-
-  isobar worker nats://HOST:4222 --token-file FILE
-
-Any machine can submit a plan and store the results:
-
-  isobar lab run strategies --fleet nats://HOST:4222 --fleet-token-file FILE
-
-The server is NATS with JetStream; your own cluster works too. With --fleet local,
-'lab run' itself is server and worker.`,
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long:  help("fleet"),
+		Args:  onlyCommands,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.fleetServeCommand(), a.fleetStatusCommand())
 	return cmd
@@ -67,19 +54,9 @@ func (a *app) fleetServeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a fleet until interrupted",
-		Long: `Runs a NATS server with JetStream, which keeps its streams in files. By default it
-listens on loopback. It requires a token: that of --token-file, or one that it
-draws and keeps in DIR/token. Any other address needs a certificate.
-
-Three servers make a cluster that survives the loss of one:
-
-  isobar fleet serve --name a --cluster isobar --cluster-listen HOST:6222 \
-    --route OTHER1:6222 --route OTHER2:6222 --token-file FILE ...
-
-Servers of a cluster share one token. A server ends with status 1 when its disk is
-full, so let the service manager restart it.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveFleet(cmd.Context(), &o) },
+		Long:  help("fleet-serve"),
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serveFleet(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.config.Listen, "listen", "127.0.0.1:4222", "`HOST:PORT` for clients; port 0 for any")

@@ -35,23 +35,8 @@ func (a *app) heapCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "heap PID|CORE|SAVED [SAVED...]",
 		Short: "Show who holds the memory of a Go program, and what marking it costs",
-		Long: `Reads the heap of a Go program as the collector sees it, and shows what is live,
-by the path that holds it, with what each path retains: what would be garbage
-without it. The program needs no endpoint and no symbols.
-
-  isobar heap 4711                   a running process; it stands still while its heap is copied
-  isobar heap core.4711              a core file, of the kernel, gcore or a debugger
-  isobar heap 4711 --save mon.heap   keep the result: names and sizes, nothing of what memory holds
-  isobar heap mon.heap               show it again
-  isobar heap 4711 --html heap.html  all of it as a page, with an icicle of the paths
-  isobar heap mon.heap tue.heap      what grew from one to the other
-  isobar heap 4711 --ledger          where all of its resident memory is
-  isobar heap 4711 --every 10m --count 6
-                                     what grows: a leak, or a cache that fills
-
-Processes can be read on Linux, amd64 and arm64, if they were built with a
-version of Go that isobar knows.`,
-		Args: cobra.MinimumNArgs(1),
+		Long:  help("heap"),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
 				return usage(err)

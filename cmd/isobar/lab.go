@@ -13,12 +13,8 @@ func (a *app) labCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lab",
 		Short: "Measure what the GC costs, and which memory strategy relieves it",
-		Long: `Without arguments this runs the quick study: allocation under memory pressure, a
-market-data processor and the memory strategies, each with the collector at its
-default, tuned (GOGC=500) and disabled, in interleaved blocks of fresh processes.
-It prints its findings and writes an HTML report. It takes at most 3 minutes on
-2 CPUs. Ctrl-C keeps finished cells; 'lab run --resume' continues.`,
-		Args: onlyCommands,
+		Long:  help("lab"),
+		Args:  onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			spec, err := opts.spec(quickStudies())
 			if err != nil {

@@ -16,10 +16,8 @@ func (a *app) modesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "modes",
 		Short: "Measure which request memory of http11 fits which service, and which requirements it meets",
-		Long: `Measures http11's memory modes in each kind of service of document 001, as one run
-of 'lab run http' studies in interleaved blocks; about 15 minutes. --markdown writes
-the matrix of workloads and that of requirements, each cell with its figure.`,
-		Args: cobra.NoArgs,
+		Long:  help("lab-modes"),
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			spec, err := opts.spec(modes.Studies())
 			if err != nil {

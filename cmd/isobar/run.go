@@ -23,17 +23,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run WORKLOAD",
 		Short: "Run one workload with factors of your choice, or resume a run",
-		Long: `Runs one workload. Every workload flag takes one value or several, separated by
-commas. Several values make a factor, and the plan is the full cross product. The
-first level of each factor is the baseline for comparisons. LOW..HIGH/STEP stands
-for all numbers from LOW to HIGH, STEP apart; LOW..HIGH*FACTOR multiplies instead.
-
-  isobar lab run strategies --strategy plain,syncpool,arena --gc default,tuned,disabled
-  isobar lab run market --pool off,on --tickrate 50000,100000 --gomaxprocs 1,2
-  isobar lab run scaling --kind ecdsa --gc 100..20000/100
-  isobar lab run exec --gc default,400,off -- go vet ./...
-  isobar lab run exec --build ./cmd/batch --go 1.26.8,1.27.4 -- input.csv
-  isobar lab run --resume [RUN]        continue where a run stopped`,
+		Long:  help("lab-run"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if resume {
 				return usage(cobra.MaximumNArgs(1)(cmd, args))

@@ -86,11 +86,8 @@ func (a *app) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Compare run B with run A: better, worse, or no difference shown",
-		Long: `Compares the configurations that two runs share, paired by block. With --gate the
-exit status tells the outcome: 3 if something got worse, even on only one of several
-machines; 4 if nothing could be decided. Runs on different machines are not
-compared.`,
-		Args: cobra.ExactArgs(2),
+		Long:  help("lab-compare"),
+		Args:  cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var ids [2]int64
 			var sides [2]*stat.Analysis

@@ -25,15 +25,8 @@ func (a *app) traceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace FILE|URL|-",
 		Short: "Show what the collector did during the slowest operations of an execution trace",
-		Long: `Reads an execution trace of package runtime/trace: a file, a flight recording from
-package monitor's page, or a trace from net/http/pprof. For the program's regions
-and tasks, and for goroutines that waited for a CPU, it says what share of the
-slowest overlapped which phase of the collector, and what share would by chance.
-
-  isobar trace trace.out
-  isobar trace http://localhost:6060/debug/isobar/flight
-  isobar trace 'http://localhost:6060/debug/pprof/trace?seconds=5'`,
-		Args: cobra.ExactArgs(1),
+		Long:  help("trace"),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(above >= 0 && above < 1) {
 				return usage(fmt.Errorf("--above %v: want a quantile from 0 to below 1, such as 0.99", above))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,9 +29,8 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [RUN]",
 		Short: "Write a run's raw samples (default: the latest run)",
-		Long: `Writes every sample of a run: in the Go benchmark format, which benchstat reads,
-as CSV with one sample a line, or as JSON with the whole records.`,
-		Args: cobra.MaximumNArgs(1),
+		Long:  help("lab-export"),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := workload.OneOf("benchfmt", "csv", "json")(format); err != nil {
 				return usage(fmt.Errorf("--format %q: %w", format, err))
@@ -78,11 +78,8 @@ func (a *app) importCommand() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			if name == "" {
-				name = filepath.Base(file)
-			}
-			id, err := s.Import(in, file, store.Run{Name: name, Created: time.Now(), Args: session.Args(),
-				Version: host.Version(), Imported: true})
+			id, err := s.Import(in, file, store.Run{Name: cmp.Or(name, filepath.Base(file)), Created: time.Now(),
+				Args: session.Args(), Version: host.Version(), Imported: true})
 			if err != nil {
 				return err
 			}
@@ -99,11 +96,8 @@ func (a *app) profileCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profile RUN CELL [-- ARG ...]",
 		Short: "Open a cell's profile (lab run --profile) with go tool pprof or go tool trace",
-		Long: `Opens the profile of one cell with 'go tool pprof' (cpu, heap, allocs) or 'go tool
-trace' (trace). Arguments after -- are passed on, for example
-
-  isobar lab profile last 3 -- -top`,
-		Args: cobra.MinimumNArgs(2),
+		Long:  help("lab-profile"),
+		Args:  cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, run, err := a.OpenRun(args[0])
 			if err != nil {

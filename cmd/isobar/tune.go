@@ -23,34 +23,7 @@ func (a *app) tuneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tune [flags] -- COMMAND [ARG ...]",
 		Short: "Find the GC settings that suit a program, and prove them",
-		Long: `Runs an unmodified Go program a few times, predicts from its gctrace what other
-values of GOGC and GOMEMLIMIT would cost, and measures the best of them. Fresh paired
-runs then prove up to three settings against today's: the fastest within a bound, less
-CPU time in the same memory, and the least memory. The answer is a recommendation,
-"leave", or inconclusive (exit status 4).
-
-Today's setting comes from the environment, from --current, or from a running process
-(--like).
-
-  isobar tune -- go vet ./...
-  isobar tune --objective cpu --max-rss 512MiB -- ./batch input.csv
-  isobar tune --current 200:2GiB -- ./batch input.csv
-  isobar tune --like http://127.0.0.1:9090/metrics --url http://127.0.0.1:8080/ -- ./server
-  isobar tune --bench ./codec --run 'Decode/large' --objective ns/op
-  isobar tune --build ./cmd/batch --collector greentea,classic -- input.csv
-  isobar tune --url http://127.0.0.1:8080/ --rate 2000 --objective p99 -- ./server
-  isobar tune --load 'hey -z 5s -o json URL' --ready 127.0.0.1:8080 -- ./server
-  isobar tune --fleet nats://HOST:4222 --fleet-require cores>=8 -- ./batch    on a machine of the fleet
-  isobar tune --cpus 0.5,1,2 --memory-max 64MiB,128MiB -- ./batch    the smallest pod that keeps the objective
-  isobar tune --attach http://127.0.0.1:6060/debug/gcctl    a running server, under its load
-  isobar tune --attach PID --restart ./restart    one that ./restart starts again with GOGC and GOMEMLIMIT
-  isobar tune --json -- ./batch > settings.json
-  isobar tune --check settings.json --gate 5%     in CI: exit status 3 when the gain is gone
-
-The program gets an empty standard input, unless it is sh -c 'COMMAND <FILE'; tune
-reads its standard output for figures and discards it. It must do the same work each
-time and end by itself. A server is started again for each run, loaded once it answers,
-and stopped with SIGTERM.`,
+		Long:  help("tune"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("budget") {
 				o.attach.budget = o.budget

@@ -37,19 +37,9 @@ func (a *app) uiCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ui",
 		Short: "Browse the store",
-		Long: `Serves pages over the store until Ctrl-C: all runs, a run with its plots, a cell
-with its heap and pauses, two runs side by side, claims, and the newest advice
-stored by 'isobar advise --save'. A run in progress shows its progress. The pages
-cannot change the store.
-
-  isobar ui --fleet nats://HOST:4222 --fleet-token-file FILE    also what a fleet is doing
-  isobar ui --watch localhost:6060 --watch 4711                 also the live pages of processes
-  isobar ui --heap mon.heap --heap tue.heap                     also what 'isobar heap --save' wrote
-
-It prints the address. On a loopback address everyone on this machine may look; any
-other address needs the token in the printed address.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.ui(cmd.Context(), &o) },
+		Long:  help("ui"),
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.ui(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`HOST:PORT` to listen on; port 0 for any free port")

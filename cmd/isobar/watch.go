@@ -33,19 +33,8 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch URL|PID|FILE|-",
 		Short: "Show live what the collector does in a running process",
-		Long: `Shows the heap with its goal and limit, pauses, the collector's CPU time, allocation
-and goroutines of a running Go program: as spark-lines on a terminal, as one line
-per sample in a pipe, as JSON, or with --web as a page in the browser.
-
-  isobar watch localhost:6060      a program with package monitor's page, net/http/pprof or expvar
-  isobar watch 4711                a process on this machine: asks the ports it listens on
-  isobar watch gc.log              a growing file with the lines of GODEBUG=gctrace=1
-  GODEBUG=gctrace=1 prog 2>&1 | isobar watch -
-
-Lines of a stream that are not the collector's go to standard error. If a process
-lacks some figures, a message says so once. A process that restarts is followed; if
-you give a process number, the command ends with that process.`,
-		Args: cobra.ExactArgs(1),
+		Long:  help("watch"),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return usage(err)

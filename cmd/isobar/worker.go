@@ -33,20 +33,8 @@ func (a *app) workerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker URL",
 		Short: "Measure for a fleet on this machine",
-		Long: `Joins a fleet, takes one block at a time, runs its cells one after another, each in
-its own process, and sends all their records back at once.
-
-  isobar worker nats://HOST:4222 --token-file FILE
-  isobar worker nats://HOST:4222 --token-file FILE --allow lab,exec --user nobody
-
-It only runs the lab's own workloads, unless --allow lists exec: then it also runs
-programs that come with the cells, as --user if the worker is root. Cells get no
-more time and memory than --max-timeout and --max-memory, and no path outside their
-directory.
-
-After an interrupt or SIGTERM it finishes its block and leaves; a second one gives
-the block back. --drain NAME makes a running worker finish and leave.`,
-		Args: cobra.ExactArgs(1),
+		Long:  help("worker"),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.drain != "" {
 				return a.drainWorker(cmd.Context(), args[0], &o)
