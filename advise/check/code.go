@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"go/ast"
 	"go/build"
 	"go/token"
@@ -159,19 +160,12 @@ var toolchain = func() string {
 const Ignore = "//isobar:ignore"
 
 func newFile(p *analysis.Pass, f *ast.File) *file {
-	out := &file{
+	return &file{
 		generated: ast.IsGenerated(f),
 		test:      strings.HasSuffix(p.Fset.File(f.FileStart).Name(), "_test.go"),
-		version:   p.TypesInfo.FileVersions[f],
+		version:   cmp.Or(p.TypesInfo.FileVersions[f], p.Pkg.GoVersion(), toolchain),
 		ignores:   ignores(p.Fset, f),
 	}
-	if out.version == "" {
-		out.version = p.Pkg.GoVersion()
-	}
-	if out.version == "" {
-		out.version = toolchain
-	}
-	return out
 }
 
 // ignores returns the names of the checks that comments of f silence, by line.

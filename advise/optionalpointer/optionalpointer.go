@@ -64,12 +64,7 @@ func alwaysFresh(p *check.Pass, key *ast.Ident) bool {
 	if !ok || !field.IsField() || field.Embedded() {
 		return false
 	}
-	for _, use := range p.Uses(field) {
-		if !freshAt(p, use) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.Uses(field), func(use inspector.Cursor) bool { return !freshAt(p, use) })
 }
 
 // freshAt reports whether one use of a field only reads it, or sets it to nil or to a new struct.
