@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -156,10 +157,7 @@ func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	next := m.samples
 	m.mu.Unlock()
-	last := r.Header.Get("Last-Event-ID")
-	if last == "" {
-		last = r.URL.Query().Get("from")
-	}
+	last := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("from"))
 	if k, ok := m.parseID(last); ok && k < next {
 		next = k
 	}

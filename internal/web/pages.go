@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -198,34 +199,24 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 }
 
 func cellLinks(run session.Run) (lines []configLine, more int) {
-	byKey := map[string]int{}
-	ordered := slices.Clone(run.Plan)
-	slices.SortStableFunc(ordered, func(a, b cell.Cell) int {
-		if a.Order != b.Order {
-			return a.Order - b.Order
-		}
-		return a.Block - b.Block
+	ordered := slices.SortedStableFunc(slices.Values(run.Plan), func(a, b cell.Cell) int {
+		return cmp.Or(a.Order-b.Order, a.Block-b.Block)
 	})
-	for i, c := range ordered {
-		if i == listedCells {
-			return lines, len(ordered) - i
+	listed := ordered[:min(len(ordered), listedCells)]
+	for _, cells := range stat.Split(listed, cell.Cell.Key) {
+		line := configLine{Key: text.Clean(cell.Readable(cells[0].Key()))}
+		for _, c := range cells {
+			state := ""
+			if failed, measured := run.Failed[c.Index]; !measured {
+				state = "pending"
+			} else if failed {
+				state = "failed"
+			}
+			line.Cells = append(line.Cells, cellLink{Index: c.Index, Repetition: c.Block + 1, State: state})
 		}
-		key := c.Key()
-		at, ok := byKey[key]
-		if !ok {
-			at = len(lines)
-			byKey[key] = at
-			lines = append(lines, configLine{Key: text.Clean(cell.Readable(key))})
-		}
-		state := ""
-		if failed, measured := run.Failed[c.Index]; !measured {
-			state = "pending"
-		} else if failed {
-			state = "failed"
-		}
-		lines[at].Cells = append(lines[at].Cells, cellLink{Index: c.Index, Repetition: c.Block + 1, State: state})
+		lines = append(lines, line)
 	}
-	return lines, 0
+	return lines, len(ordered) - len(listed)
 }
 
 // A cellBody is what a cell's page adds to the report.

@@ -3,6 +3,7 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,9 +118,7 @@ func (c *client) batch(due time.Duration) {
 		}
 		if err != nil {
 			c.failed += left
-			if c.firstErr == nil {
-				c.firstErr = err
-			}
+			c.firstErr = cmp.Or(c.firstErr, err)
 			c.close()
 			return
 		}

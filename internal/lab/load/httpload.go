@@ -201,9 +201,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 		r.Due += cl.due
 		r.Done += cl.done
 		r.Failed += cl.failed
-		if r.FirstErr == nil {
-			r.FirstErr = cl.firstErr
-		}
+		r.FirstErr = cmp.Or(r.FirstErr, cl.firstErr)
 	}
 	return r, nil
 }

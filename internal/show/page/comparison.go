@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -13,11 +14,9 @@ import (
 // keys of configurations that the other run lacks.
 func NewComparison(a, b cell.Run, comparisons []stat.Comparison, onlyA, onlyB []string, v View) *Page {
 	p := &Page{Sheet: Sheet{Name: fmt.Sprintf("Run %d against run %d", b.ID, a.ID)},
-		Verdicts: text.VerdictCounts(comparisons)}
+		Verdicts: cmp.Or(text.VerdictCounts(comparisons),
+			"The two runs have no configuration in common: there is nothing to compare.")}
 	p.List(true, "verdicts", "Verdicts")
-	if p.Verdicts == "" {
-		p.Verdicts = "The two runs have no configuration in common: there is nothing to compare."
-	}
 	for _, side := range []struct {
 		name string
 		m    cell.Run
