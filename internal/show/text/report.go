@@ -3,7 +3,6 @@ package text
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -133,11 +132,9 @@ func (p *terminal) comparisons(s *Section) {
 			p.paragraph("  ", u)
 		}
 	}
-	notes := map[string]bool{}
+	var notes []string
 	for _, c := range s.Comparisons {
-		for _, warning := range c.Warnings {
-			notes[warning] = true
-		}
+		notes = append(notes, c.Warnings...)
 	}
 	p.notes(notes)
 	p.byMachine(s)
@@ -145,8 +142,9 @@ func (p *terminal) comparisons(s *Section) {
 }
 
 // notes prints doubts about comparisons, each once.
-func (p *terminal) notes(notes map[string]bool) {
-	for _, note := range slices.Sorted(maps.Keys(notes)) {
+func (p *terminal) notes(notes []string) {
+	slices.Sort(notes)
+	for _, note := range slices.Compact(notes) {
 		p.paragraph("  ", "note: "+Clean(note))
 	}
 }
@@ -235,22 +233,16 @@ func PairName(c stat.Comparison) string {
 }
 
 func (p *terminal) pair(s *Section) {
-	var sorted []stat.Comparison
-	notes := map[string]bool{}
-	for _, verdict := range []stat.Verdict{stat.Worse, stat.Better, stat.Disagreement, stat.NoDifference,
-		stat.Inconclusive} {
-		for _, c := range s.Comparisons {
-			if c.Verdict != verdict {
-				continue
-			}
-			if c.Verdict == stat.Inconclusive && c.Reason != "" {
-				notes[c.Reason] = true
-			}
-			for _, warning := range c.Warnings {
-				notes[warning] = true
-			}
-			sorted = append(sorted, c)
+	order := []stat.Verdict{stat.Worse, stat.Better, stat.Disagreement, stat.NoDifference, stat.Inconclusive}
+	sorted := slices.SortedStableFunc(slices.Values(s.Comparisons), func(a, b stat.Comparison) int {
+		return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict)
+	})
+	var notes []string
+	for _, c := range sorted {
+		if c.Verdict == stat.Inconclusive && c.Reason != "" {
+			notes = append(notes, c.Reason)
 		}
+		notes = append(notes, c.Warnings...)
 	}
 	if len(sorted) > 0 {
 		table := s.ComparisonTable(sorted).only(1, 3, 4, 5, 6, 7, 8, 2)
