@@ -56,11 +56,8 @@ func originFacts(rec *cell.Record) []Fact {
 
 // cleanLines is text.Clean for text of several lines.
 func cleanLines(s string) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = text.Clean(strings.ReplaceAll(line, "\t", "    "))
-	}
-	return strings.Join(lines, "\n")
+	s = strings.ReplaceAll(strings.TrimRight(s, "\n"), "\t", "    ")
+	return strings.Join(text.CleanAll(strings.Split(s, "\n")), "\n")
 }
 
 func cellFacts(rec *cell.Record) []Fact {

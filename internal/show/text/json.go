@@ -141,11 +141,8 @@ func JSON(w io.Writer, m cell.Run, a *stat.Analysis) error {
 			Machine:  m.Machine,
 			Machines: Several(a),
 		},
-		Findings: list(a.Findings), Warnings: list(a.Warnings), Groups: []DocumentGroup{},
-		Floors: documentComparisons(a.Floors), Comparisons: documentComparisons(a.Comparisons),
-	}
-	for _, g := range a.Groups {
-		d.Groups = append(d.Groups, documentGroup(g))
+		Findings: list(a.Findings), Warnings: list(a.Warnings), Groups: mapped(a.Groups, documentGroup),
+		Floors: mapped(a.Floors, documentComparison), Comparisons: mapped(a.Comparisons, documentComparison),
 	}
 	return encode(w, d)
 }
@@ -156,7 +153,7 @@ func ComparisonsJSON(w io.Writer, comparisons []stat.Comparison) error {
 	return encode(w, struct {
 		Schema      int                  `json:"schema"`
 		Comparisons []DocumentComparison `json:"comparisons"`
-	}{Schema, documentComparisons(comparisons)})
+	}{Schema, mapped(comparisons, documentComparison)})
 }
 
 func encode(w io.Writer, v any) error {
@@ -211,14 +208,6 @@ func documentGroup(g *stat.Group) DocumentGroup {
 	return d
 }
 
-func documentComparisons(comparisons []stat.Comparison) []DocumentComparison {
-	out := make([]DocumentComparison, 0, len(comparisons))
-	for _, c := range comparisons {
-		out = append(out, documentComparison(c))
-	}
-	return out
-}
-
 func documentComparison(c stat.Comparison) DocumentComparison {
 	d := DocumentComparison{
 		Metric: c.Metric, A: c.A, B: c.B, AValue: number(c.AValue), BValue: number(c.BValue), Ratio: number(c.Ratio),
@@ -239,10 +228,15 @@ func list[T any](s []T) []T {
 	return s
 }
 
-func numbers(values []float64) []number {
-	out := make([]number, len(values))
-	for i, v := range values {
-		out[i] = number(v)
+// mapped returns of for each item, and an empty slice for none.
+func mapped[T, U any](items []T, of func(T) U) []U {
+	out := make([]U, len(items))
+	for i, item := range items {
+		out[i] = of(item)
 	}
 	return out
+}
+
+func numbers(values []float64) []number {
+	return mapped(values, func(v float64) number { return number(v) })
 }

@@ -127,10 +127,7 @@ func (c *LedgerFigure) Measured() string {
 
 // line returns the sample as one line.
 func (s LedgerSample) line() string {
-	parts := make([]string, len(s.Values))
-	for i, v := range s.Values {
-		parts[i] = Format(s.Metric, float64(v))
-	}
+	parts := mapped(s.Values, func(v number) string { return Format(s.Metric, float64(v)) })
 	name := s.Metric
 	if s.Where != "" {
 		name += " (" + s.Where + ")"
@@ -315,13 +312,12 @@ func LedgerJSON(w io.Writer, l *Ledger) error {
 		Published []string         `json:"published"` // the published runs
 		Documents []LedgerDocument `json:"documents"`
 	}{Schema: Schema, Version: l.Version, Machine: l.Machine, Published: list(l.Runs),
-		Documents: []LedgerDocument{}}
+		Documents: mapped(l.Documents, func(d LedgerDocument) LedgerDocument {
+			d.Claims = list(d.Claims)
+			return d
+		})}
 	if !l.Created.IsZero() {
 		doc.Created = &l.Created
-	}
-	for _, d := range l.Documents {
-		d.Claims = list(d.Claims)
-		doc.Documents = append(doc.Documents, d)
 	}
 	return encode(w, doc)
 }

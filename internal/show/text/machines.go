@@ -28,11 +28,10 @@ func Several(a *stat.Analysis) []*stat.Machine {
 const MachinesNote = "Figures cover all machines, whatever their speed; ratios are paired within a machine."
 
 // MachineLines has one line per machine.
-func MachineLines(all []*stat.Machine) (lines []string) {
-	for _, m := range all {
-		lines = append(lines, fmt.Sprintf("%s: %s, %s", Clean(m.Name), MachineLine(m.Fingerprint), Plural(m.Records, "cell")))
-	}
-	return lines
+func MachineLines(all []*stat.Machine) []string {
+	return mapped(all, func(m *stat.Machine) string {
+		return fmt.Sprintf("%s: %s, %s", Clean(m.Name), MachineLine(m.Fingerprint), Plural(m.Records, "cell"))
+	})
 }
 
 // byMachine prints each machine's result for comparisons that are better or worse, or on

@@ -13,13 +13,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-func CleanAll(texts []string) []string {
-	var out []string
-	for _, s := range texts {
-		out = append(out, Clean(s))
-	}
-	return out
-}
+func CleanAll(texts []string) []string { return mapped(texts, Clean) }
 
 // Absent is shown for a missing figure.
 const Absent = "–"
