@@ -176,10 +176,11 @@ func (f *traceFeed) cycle(c trace.Cycle) {
 		f.stream, f.epoch, f.base, f.live = c.Stream, f.epoch+1, time.Time{}, 0
 		clear(f.sums[:])
 	}
+	at := time.Duration(c.AtNs)
 	if f.base.IsZero() {
-		f.base, f.emitted = time.Now().Add(-c.At), c.At
+		f.base, f.emitted = time.Now().Add(-at), at
 		clear(f.sums[:])
-	} else if f.pending && c.At-f.emitted >= f.config.Interval {
+	} else if f.pending && at-f.emitted >= f.config.Interval {
 		f.emit()
 	}
 	s := &f.sums
@@ -192,10 +193,9 @@ func (f *traceFeed) cycle(c trace.Cycle) {
 	if c.GoalBytes >= noGoal {
 		s[2] = math.NaN()
 	}
-	s[4] = max(s[4], c.SweepTermination.Seconds(), c.MarkTermination.Seconds())
-	for i, d := range []time.Duration{c.AssistCPU, c.DedicatedCPU, c.IdleCPU,
-		c.SweepTerminationCPU + c.MarkTerminationCPU} {
-		s[5+i] += d.Seconds()
+	s[4] = max(s[4], time.Duration(max(c.SweepNs, c.TerminationNs)).Seconds())
+	for i, ns := range []int64{c.AssistNs, c.DedicatedNs, c.IdleNs, c.PauseCPUNs()} {
+		s[5+i] += time.Duration(ns).Seconds()
 	}
 	s[9] += float64(max(c.EndBytes-f.live, 0)) // marking also found objects allocated during it
 	f.live = c.LiveBytes
@@ -203,7 +203,7 @@ func (f *traceFeed) cycle(c trace.Cycle) {
 	if c.Forced {
 		s[11]++
 	}
-	f.latest = c.At
+	f.latest = at
 }
 
 func (f *traceFeed) emit() {

@@ -29,38 +29,46 @@ import (
 	"time"
 )
 
-// A Cycle is one collection as reported by its line. The zero value is not a cycle; copies are independent.
+// A Cycle is one collection of a program as its line reports it, and as records keep it. The runtime
+// rounds sizes down to a MiB. The zero value is not a cycle; copies are independent.
 type Cycle struct {
-	N  uint64        // number within the process, from 1
-	At time.Duration // when it began, since process start
-	// Percent is the share of the available CPU time that collections have taken
-	// since process start.
-	Percent int64
-	// Wall time of the three phases. The first and the last stop the world. Marking
-	// includes the scan and the write-barrier phase that Go 1.5 reported separately.
-	SweepTermination, Marking, MarkTermination time.Duration
-	// CPU time, over all Ps. DedicatedCPU includes the scan phases of Go 1.5.
-	SweepTerminationCPU, AssistCPU, DedicatedCPU, IdleCPU, MarkTerminationCPU time.Duration
-	// The heap at the start and end of the cycle, the part marked live, and the
-	// cycle's goal, all in bytes rounded down to a MiB.
-	StartBytes, EndBytes, LiveBytes, GoalBytes int64
-	// Roots scanned besides the heap; 0 before Go 1.18, which did not print them.
-	StackBytes, GlobalBytes int64
-	Procs                   int64 // GOMAXPROCS
-	Forced                  bool  // started by runtime.GC
-	Leaks                   bool  // the cycle looked for leaked goroutines
-	// Stream is the number of the process that printed the cycle, from 0, as far
-	// as the sequence of N distinguishes processes.
-	Stream int
+	// Stream numbers the process that collected, from 0, as far as the sequence of N distinguishes
+	// processes.
+	Stream int `json:"stream,omitempty"`
+	// N numbers the collections of the process, from 1. It is 0 in old records,
+	// which also lack Leaks, Percent and all times but At, Mark, CPU and Idle.
+	N       uint64 `json:"n,omitempty"`
+	Percent int64  `json:"percent,omitempty"` // share of the available CPU collection took since process start
+	AtNs    int64  `json:"at_ns"`             // its start, since that process began
+	// MarkNs is wall time of marking, with the scan and the write-barrier phase that Go 1.5 reported
+	// separately. The world stops before and after it.
+	MarkNs        int64 `json:"mark_ns"`
+	SweepNs       int64 `json:"sweep_ns,omitempty"`
+	TerminationNs int64 `json:"termination_ns,omitempty"`
+	// CPUNs is CPU time taken from the program, over all Ps: stopping the world, assists and
+	// dedicated workers, with the scan phases of Go 1.5. IdleNs is marking on otherwise idle CPUs.
+	CPUNs       int64 `json:"cpu_ns"`
+	AssistNs    int64 `json:"assist_ns,omitempty"`
+	DedicatedNs int64 `json:"dedicated_ns,omitempty"`
+	IdleNs      int64 `json:"idle_ns,omitempty"`
+	// The heap at the start, at the end of marking, and after it; the goal (in records 0 for none);
+	// and what was scanned besides the heap, which Go prints since 1.18.
+	StartBytes  int64 `json:"start_bytes"`
+	EndBytes    int64 `json:"end_bytes"`
+	LiveBytes   int64 `json:"live_bytes"`
+	GoalBytes   int64 `json:"goal_bytes,omitempty"`
+	StackBytes  int64 `json:"stack_bytes,omitempty"`
+	GlobalBytes int64 `json:"global_bytes,omitempty"`
+	Procs       int   `json:"procs"`            // GOMAXPROCS
+	Forced      bool  `json:"forced,omitempty"` // started by runtime.GC
+	Leaks       bool  `json:"leaks,omitempty"`  // also looked for leaked goroutines
 }
 
-// Pause returns the wall time for which the cycle stopped the world.
-func (c Cycle) Pause() time.Duration { return c.SweepTermination + c.MarkTermination }
+// PauseNs returns the wall time for which the cycle stopped the world.
+func (c Cycle) PauseNs() int64 { return c.SweepNs + c.TerminationNs }
 
-// CPU returns the CPU time of the cycle, including idle-time marking.
-func (c Cycle) CPU() time.Duration {
-	return c.SweepTerminationCPU + c.AssistCPU + c.DedicatedCPU + c.IdleCPU + c.MarkTerminationCPU
-}
+// PauseCPUNs returns the CPU time of stopping the world.
+func (c Cycle) PauseCPUNs() int64 { return c.CPUNs - c.AssistNs - c.DedicatedNs }
 
 const (
 	number  = `([0-9]{1,18})`
@@ -83,18 +91,18 @@ func ParseLine(line string) (Cycle, error) {
 		return Cycle{}, fmt.Errorf("trace: parse %.120q: not a gctrace line of Go 1.5 or later", line)
 	}
 	p := lineParser{fields: m[1:]}
-	c := Cycle{N: uint64(p.int(1)), At: p.time("s"), Percent: p.int(1), Leaks: p.text() != ""}
-	for _, d := range []*time.Duration{
-		&c.SweepTermination, &c.Marking, &c.Marking, &c.Marking, &c.MarkTermination,
-		&c.SweepTerminationCPU, &c.DedicatedCPU, &c.DedicatedCPU, &c.AssistCPU, &c.DedicatedCPU, &c.IdleCPU,
-		&c.MarkTerminationCPU,
+	c := Cycle{N: uint64(p.int(1)), AtNs: p.ns("s"), Percent: p.int(1), Leaks: p.text() != ""}
+	for _, ns := range []*int64{
+		&c.SweepNs, &c.MarkNs, &c.MarkNs, &c.MarkNs, &c.TerminationNs,
+		&c.CPUNs, &c.DedicatedNs, &c.DedicatedNs, &c.AssistNs, &c.DedicatedNs, &c.IdleNs, &c.CPUNs,
 	} {
-		*d += p.time("ms")
+		*ns += p.ns("ms")
 	}
+	c.CPUNs += c.AssistNs + c.DedicatedNs
 	for _, b := range []*int64{&c.StartBytes, &c.EndBytes, &c.LiveBytes, &c.GoalBytes, &c.StackBytes, &c.GlobalBytes} {
 		*b = p.int(1 << 20)
 	}
-	c.Procs, c.Forced = p.int(1), p.text() != ""
+	c.Procs, c.Forced = int(p.int(1)), p.text() != ""
 	if p.err != nil {
 		return Cycle{}, fmt.Errorf("trace: parse %.120q: %w", line, p.err)
 	}
@@ -123,9 +131,9 @@ func (p *lineParser) int(unit int64) int64 {
 	return min(n, math.MaxInt64/unit) * unit
 }
 
-// time reads a number with up to three decimals exactly, 0 if the line has none.
-func (p *lineParser) time(unit string) time.Duration {
+// ns reads a time with up to three decimals exactly, 0 if the line has none.
+func (p *lineParser) ns(unit string) int64 {
 	d, err := time.ParseDuration(cmp.Or(p.text(), "0") + unit)
 	p.err = cmp.Or(p.err, err)
-	return d
+	return int64(d)
 }

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 const sample = "gc 2 @0.001s 17%: 0.10+0.070+0.002 ms clock, 0.20+0/0.089/0.006+12 ms cpu, 3->4->1 MB, 4 MB goal, 0 MB stacks, 2 MB globals, 2 P (forced)"
@@ -17,11 +16,8 @@ const sample = "gc 2 @0.001s 17%: 0.10+0.070+0.002 ms clock, 0.20+0/0.089/0.006+
 func TestParseLine(t *testing.T) {
 	got, err := ParseLine(sample)
 	want := Cycle{
-		N: 2, At: time.Millisecond, Percent: 17,
-		SweepTermination: 100 * time.Microsecond, Marking: 70 * time.Microsecond, MarkTermination: 2 * time.Microsecond,
-		SweepTerminationCPU: 200 * time.Microsecond, DedicatedCPU: 89 * time.Microsecond, IdleCPU: 6 * time.Microsecond,
-		MarkTerminationCPU: 12 * time.Millisecond,
-		StartBytes:         3 << 20, EndBytes: 4 << 20, LiveBytes: 1 << 20, GoalBytes: 4 << 20, GlobalBytes: 2 << 20,
+		N: 2, AtNs: 1e6, Percent: 17, SweepNs: 100e3, MarkNs: 70e3, TerminationNs: 2e3,
+		CPUNs: 200e3 + 89e3 + 12e6, DedicatedNs: 89e3, IdleNs: 6e3, StartBytes: 3 << 20, EndBytes: 4 << 20, LiveBytes: 1 << 20, GoalBytes: 4 << 20, GlobalBytes: 2 << 20,
 		Procs: 2, Forced: true,
 	}
 	if err != nil || got != want {
@@ -31,8 +27,8 @@ func TestParseLine(t *testing.T) {
 	if err != nil || off.GoalBytes < 1<<62 {
 		t.Errorf("collection turned off: goal %d, %v", off.GoalBytes, err)
 	}
-	if got.Pause() != 102*time.Microsecond || got.CPU() != 12*time.Millisecond+295*time.Microsecond {
-		t.Errorf("Pause = %v, CPU = %v", got.Pause(), got.CPU())
+	if got.PauseNs() != 102e3 || got.PauseCPUNs() != 12e6+200e3 {
+		t.Errorf("PauseNs = %d, PauseCPUNs = %d", got.PauseNs(), got.PauseCPUNs())
 	}
 }
 
@@ -59,14 +55,15 @@ func TestParseLineRefuses(t *testing.T) {
 
 // fragments returns c in the pieces in which the runtime writes it.
 func fragments(c Cycle) []string {
-	ms := func(d time.Duration) string { return fmt.Sprintf("%.3f", float64(d)/1e6) }
+	ms := func(ns int64) string { return fmt.Sprintf("%.3f", float64(ns)/1e6) }
 	mb := func(n int64) string { return fmt.Sprint(n >> 20) }
-	f := []string{"gc ", fmt.Sprint(c.N), " @", fmt.Sprintf("%.3f", c.At.Seconds()), "s ", fmt.Sprint(c.Percent), "%"}
+	f := []string{"gc ", fmt.Sprint(c.N), " @", fmt.Sprintf("%.3f", float64(c.AtNs)/1e9), "s ", fmt.Sprint(c.Percent), "%"}
 	if c.Leaks {
 		f = append(f, " (checking for goroutine leaks)")
 	}
-	f = append(f, ": ", ms(c.SweepTermination), "+", ms(c.Marking), "+", ms(c.MarkTermination), " ms clock, ",
-		ms(c.SweepTerminationCPU), "+", ms(c.AssistCPU), "/", ms(c.DedicatedCPU), "/", ms(c.IdleCPU), "+", ms(c.MarkTerminationCPU), " ms cpu, ",
+	first := c.PauseCPUNs() / 2e3 * 1e3 // of the two stops of the world
+	f = append(f, ": ", ms(c.SweepNs), "+", ms(c.MarkNs), "+", ms(c.TerminationNs), " ms clock, ",
+		ms(first), "+", ms(c.AssistNs), "/", ms(c.DedicatedNs), "/", ms(c.IdleNs), "+", ms(c.PauseCPUNs()-first), " ms cpu, ",
 		mb(c.StartBytes), "->", mb(c.EndBytes), "->", mb(c.LiveBytes), " MB, ", mb(c.GoalBytes), " MB goal, ",
 		mb(c.StackBytes), " MB stacks, ", mb(c.GlobalBytes), " MB globals, ", fmt.Sprint(c.Procs), " P")
 	if c.Forced {
@@ -76,14 +73,14 @@ func fragments(c Cycle) []string {
 }
 
 func randomCycle(r *rand.Rand, n uint64) Cycle {
-	d := func() time.Duration { return time.Duration(r.IntN(10_000_000)) * time.Microsecond }
+	d := func() int64 { return int64(r.IntN(10_000_000)) * 1e3 }
 	b := func() int64 { return int64(r.IntN(1<<16)) << 20 }
+	assist, dedicated := d(), d()
 	return Cycle{
-		N: n, At: time.Duration(r.IntN(1e6)) * time.Millisecond, Percent: int64(r.IntN(100)),
-		SweepTermination: d(), Marking: d(), MarkTermination: d(),
-		SweepTerminationCPU: d(), AssistCPU: d(), DedicatedCPU: d(), IdleCPU: d(), MarkTerminationCPU: d(),
+		N: n, AtNs: int64(r.IntN(1e6)) * 1e6, Percent: int64(r.IntN(100)), SweepNs: d(), MarkNs: d(), TerminationNs: d(),
+		CPUNs: assist + dedicated + d() + d(), AssistNs: assist, DedicatedNs: dedicated, IdleNs: d(),
 		StartBytes: b(), EndBytes: b(), LiveBytes: b(), GoalBytes: b(), StackBytes: b(), GlobalBytes: b(),
-		Procs: int64(1 + r.IntN(64)), Forced: r.IntN(4) == 0, Leaks: r.IntN(4) == 0,
+		Procs: 1 + r.IntN(64), Forced: r.IntN(4) == 0, Leaks: r.IntN(4) == 0,
 	}
 }
 
@@ -176,12 +173,9 @@ func TestFormsSinceGo15(t *testing.T) {
 		for _, end := range []string{"", " (forced)|"} {
 			pieces := strings.Replace(pieces, "\n", end+"\n", 1)
 			want := Cycle{
-				N: 1, At: 21 * time.Millisecond,
-				SweepTermination: 150 * time.Microsecond, Marking: 370 * time.Microsecond,
-				MarkTermination: 250 * time.Microsecond, SweepTerminationCPU: 3 * time.Millisecond,
-				AssistCPU: 190 * time.Microsecond, DedicatedCPU: 390 * time.Microsecond, IdleCPU: 600 * time.Microsecond,
-				MarkTerminationCPU: 5 * time.Millisecond,
-				StartBytes:         4 << 20, EndBytes: 4 << 20, GoalBytes: 5 << 20, Procs: 48, Forced: end != "",
+				N: 1, AtNs: 21e6, SweepNs: 150e3, MarkNs: 370e3, TerminationNs: 250e3,
+				CPUNs: 3e6 + 190e3 + 390e3 + 5e6, AssistNs: 190e3, DedicatedNs: 390e3, IdleNs: 600e3,
+				StartBytes: 4 << 20, EndBytes: 4 << 20, GoalBytes: 5 << 20, Procs: 48, Forced: end != "",
 			}
 			whole := strings.ReplaceAll(pieces, "|", "")
 			if got, err := ParseLine(strings.TrimSuffix(whole, "\n")); err != nil || got != want {
@@ -270,8 +264,8 @@ func FuzzParseLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		c, err := ParseLine(line)
-		const longest = 1e9 * time.Millisecond // phases of Go 1.5 add up to more than the format allows
-		if err != nil || c.Marking >= longest || c.DedicatedCPU >= longest {
+		const longest = 1e15 // ns: phases of Go 1.5 add up to more than the format allows
+		if err != nil || c.MarkNs >= longest || c.DedicatedNs >= longest {
 			return
 		}
 		again, err := ParseLine(strings.TrimSuffix(strings.Join(fragments(c), ""), "\n"))

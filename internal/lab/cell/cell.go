@@ -5,7 +5,7 @@
 // The package is pure data and its codec. A Cell goes to the child process as
 // one JSON document on stdin, and one Record comes back as one JSON document on
 // stdout; the store keeps the same documents. Nothing here runs, reads a clock
-// or touches the machine, and the package imports only the standard library.
+// or touches the machine.
 package cell
 
 import (

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/gc/trace"
 )
 
 // A Record is everything that came back from one cell. A failed cell has a
@@ -142,38 +144,8 @@ type Pause struct {
 	Ns   int64 `json:"ns"`
 }
 
-// A Cycle is one collection of a program, as its gctrace line reports it.
-// Sizes are rounded down to a MiB by the runtime.
-type Cycle struct {
-	// Stream numbers the process that collected, from 0.
-	Stream int `json:"stream,omitempty"`
-	// N numbers the collections of the process, from 1. It is 0 in old records,
-	// which also lack Leaks, Percent and all times but At, Mark, CPU and Idle.
-	N       uint64 `json:"n,omitempty"`
-	Percent int64  `json:"percent,omitempty"` // share of the available CPU collection took since process start
-	AtNs    int64  `json:"at_ns"`             // its start, since that process began
-	MarkNs  int64  `json:"mark_ns"`           // wall time of marking
-	// Wall time of the stop-the-world phases before and after marking.
-	SweepNs       int64 `json:"sweep_ns,omitempty"`
-	TerminationNs int64 `json:"termination_ns,omitempty"`
-	// CPUNs is CPU time taken from the program: stopping the world, assists and
-	// dedicated workers. IdleNs is marking on otherwise idle CPUs.
-	CPUNs       int64 `json:"cpu_ns"`
-	AssistNs    int64 `json:"assist_ns,omitempty"`
-	DedicatedNs int64 `json:"dedicated_ns,omitempty"`
-	IdleNs      int64 `json:"idle_ns,omitempty"`
-	// The heap at the start, at the end of marking, and after it; the goal (0 for
-	// none); and what was scanned besides the heap.
-	StartBytes  int64 `json:"start_bytes"`
-	EndBytes    int64 `json:"end_bytes"`
-	LiveBytes   int64 `json:"live_bytes"`
-	GoalBytes   int64 `json:"goal_bytes,omitempty"`
-	StackBytes  int64 `json:"stack_bytes,omitempty"`
-	GlobalBytes int64 `json:"global_bytes,omitempty"`
-	Procs       int   `json:"procs"`
-	Forced      bool  `json:"forced,omitempty"`
-	Leaks       bool  `json:"leaks,omitempty"` // also looked for leaked goroutines
-}
+// A Cycle is one collection of a program.
+type Cycle = trace.Cycle
 
 // Noise is what else happened on the machine while a cell ran.
 type Noise struct {

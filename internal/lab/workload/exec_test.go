@@ -36,12 +36,12 @@ func TestExecNeedsACommand(t *testing.T) {
 
 func TestSetTrace(t *testing.T) {
 	cycle := trace.Cycle{
-		N: 1, At: time.Second, SweepTermination: 1 * time.Millisecond, Marking: 10 * time.Millisecond, MarkTermination: 2 * time.Millisecond,
-		SweepTerminationCPU: 2 * time.Millisecond, AssistCPU: 3 * time.Millisecond, DedicatedCPU: 4 * time.Millisecond, IdleCPU: 5 * time.Millisecond, MarkTerminationCPU: 6 * time.Millisecond,
+		N: 1, AtNs: 1e9, SweepNs: 1e6, MarkNs: 10e6, TerminationNs: 2e6,
+		CPUNs: 2e6 + 3e6 + 4e6 + 6e6, AssistNs: 3e6, DedicatedNs: 4e6, IdleNs: 5e6,
 		StartBytes: 4 << 20, EndBytes: 5 << 20, LiveBytes: 1 << 20, GoalBytes: 6 << 20, Procs: 2,
 	}
 	second := cycle
-	second.N, second.At, second.Forced, second.LiveBytes, second.MarkTermination = 2, 2*time.Second, true, 2<<20, 4*time.Millisecond
+	second.N, second.AtNs, second.Forced, second.LiveBytes, second.TerminationNs = 2, 2e9, true, 2<<20, 4e6
 	rec := cell.Record{}
 	rec.Set(cell.TotalCPU, 0.4)
 	setTrace(&rec, trace.Trace{Cycles: []trace.Cycle{cycle, second}, Streams: 1}, watched{})
@@ -66,7 +66,7 @@ func TestSetTrace(t *testing.T) {
 func TestSetTraceDoubts(t *testing.T) {
 	var cycles []trace.Cycle
 	for n := range 20_000 {
-		cycles = append(cycles, trace.Cycle{N: uint64(n + 1), At: time.Duration(n) * time.Second, GoalBytes: 1 << 62})
+		cycles = append(cycles, trace.Cycle{N: uint64(n + 1), AtNs: int64(n) * 1e9, GoalBytes: 1 << 62})
 	}
 	rec := cell.Record{}
 	setTrace(&rec, trace.Trace{Cycles: cycles, Streams: 2, Gaps: 3, Relayed: 4}, watched{})

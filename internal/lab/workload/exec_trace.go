@@ -26,7 +26,7 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 		rec.Warn("gctrace-streams", "the lines of %d processes are added up; heap figures are the largest one's", t.Streams)
 	}
 	var forced, heap, goal, live int64
-	var pause, longest, assist, dedicated, idle, pauseCPU time.Duration
+	var pause, longest, assist, dedicated, idle, pauseCPU int64 // ns
 	for _, c := range t.Cycles {
 		if c.Forced {
 			forced++
@@ -35,29 +35,30 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 		if c.GoalBytes < cell.NoGoal {
 			goal = max(goal, c.GoalBytes)
 		}
-		pause += c.Pause()
-		longest = max(longest, c.SweepTermination, c.MarkTermination)
-		assist += c.AssistCPU
-		dedicated += c.DedicatedCPU
-		idle += c.IdleCPU
-		pauseCPU += c.SweepTerminationCPU + c.MarkTerminationCPU
+		pause += c.PauseNs()
+		longest = max(longest, c.SweepNs, c.TerminationNs)
+		assist += c.AssistNs
+		dedicated += c.DedicatedNs
+		idle += c.IdleNs
+		pauseCPU += c.PauseCPUNs()
 	}
 	if began, asked := heldOff(rec.Cell.GC, t.Cycles); began > 0 {
 		rec.Warn("held-off", "the first collection began when the heap had %s, where GOGC=%s asks for %s: the program sets "+
 			"its collector itself, by debug.SetGCPercent, or allocates as much at once; until then GOGC has no effect",
 			cell.FormatBytes(began), rec.Cell.GC.GOGC(), cell.FormatBytes(asked))
 	}
-	scale := cpuScale(rec, assist+dedicated+idle+pauseCPU, seen)
+	scale := cpuScale(rec, time.Duration(assist+dedicated+idle+pauseCPU), seen)
 	rec.Set(cell.GCCycles, float64(len(t.Cycles)))
 	rec.Set(cell.GCForced, float64(forced))
-	rec.Set(cell.GCPauseTotal, pause.Seconds())
+	rec.Set(cell.GCPauseTotal, time.Duration(pause).Seconds())
 	total := 0.0
 	for _, part := range []struct {
 		metric string
-		spent  time.Duration
+		ns     int64
 	}{{cell.GCCPUAssist, assist}, {cell.GCCPUDedicated, dedicated}, {cell.GCCPUIdle, idle}, {cell.GCCPUPause, pauseCPU}} {
-		rec.Set(part.metric, scale*part.spent.Seconds())
-		total += scale * part.spent.Seconds()
+		seconds := scale * time.Duration(part.ns).Seconds()
+		rec.Set(part.metric, seconds)
+		total += seconds
 	}
 	rec.Set(cell.GCCPUTotal, total)
 	if cpu := rec.Metrics[cell.TotalCPU]; cpu > 0 {
@@ -69,13 +70,13 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 	for _, c := range slices.Backward(t.Cycles) {
 		if c.Stream == 0 { // the process that collected first, as for the timeline
 			live = c.LiveBytes
-			rec.Set(cell.GCPauseLast, c.Pause().Seconds())
+			rec.Set(cell.GCPauseLast, time.Duration(c.PauseNs()).Seconds())
 			break
 		}
 	}
 	rec.Set(cell.HeapMax, float64(heap))
 	rec.Set(cell.HeapLive, float64(live))
-	rec.Set(cell.GCPauseMax, longest.Seconds())
+	rec.Set(cell.GCPauseMax, time.Duration(longest).Seconds())
 	if goal > 0 {
 		rec.Set(cell.GoalMax, float64(goal))
 	}
@@ -133,19 +134,10 @@ func setCycles(rec *cell.Record, cycles []trace.Cycle) {
 			maxCycles)
 		cycles = cycles[:maxCycles]
 	}
-	rec.Cycles = make([]cell.Cycle, len(cycles))
-	for i, c := range cycles {
-		goal := c.GoalBytes
-		if goal >= cell.NoGoal {
-			goal = 0
-		}
-		rec.Cycles[i] = cell.Cycle{
-			Stream: c.Stream, N: c.N, Percent: c.Percent, AtNs: int64(c.At), MarkNs: int64(c.Marking),
-			SweepNs: int64(c.SweepTermination), TerminationNs: int64(c.MarkTermination),
-			CPUNs: int64(c.CPU() - c.IdleCPU), AssistNs: int64(c.AssistCPU), DedicatedNs: int64(c.DedicatedCPU),
-			IdleNs:     int64(c.IdleCPU),
-			StartBytes: c.StartBytes, EndBytes: c.EndBytes, LiveBytes: c.LiveBytes, GoalBytes: goal,
-			StackBytes: c.StackBytes, GlobalBytes: c.GlobalBytes, Procs: int(c.Procs), Forced: c.Forced, Leaks: c.Leaks,
+	rec.Cycles = slices.Clone(cycles)
+	for i := range rec.Cycles {
+		if c := &rec.Cycles[i]; c.GoalBytes >= cell.NoGoal {
+			c.GoalBytes = 0
 		}
 	}
 }
@@ -157,8 +149,8 @@ func setCycles(rec *cell.Record, cycles []trace.Cycle) {
 func setTimeline(rec *cell.Record, cycles []trace.Cycle) {
 	stride := 3*len(cycles)/maxTimeline + 1
 	line := &rec.Timeline
-	row := func(at time.Duration, heap, goal int64, finished uint64) {
-		line.AtNs = append(line.AtNs, int64(at))
+	row := func(at, heap, goal int64, finished uint64) {
+		line.AtNs = append(line.AtNs, at)
 		line.HeapBytes = append(line.HeapBytes, heap)
 		line.GoalBytes = append(line.GoalBytes, goal)
 		line.Cycles = append(line.Cycles, int64(finished))
@@ -169,14 +161,13 @@ func setTimeline(rec *cell.Record, cycles []trace.Cycle) {
 			continue
 		}
 		hasGoal = hasGoal && c.GoalBytes < cell.NoGoal
-		marked := c.At + c.SweepTermination + c.Marking
-		ended := marked + c.MarkTermination
-		row(c.At, c.StartBytes, c.GoalBytes, c.N-1)
+		marked := c.AtNs + c.SweepNs + c.MarkNs
+		ended := marked + c.TerminationNs
+		row(c.AtNs, c.StartBytes, c.GoalBytes, c.N-1)
 		row(marked, c.EndBytes, c.GoalBytes, c.N-1)
 		row(ended, c.LiveBytes, c.GoalBytes, c.N)
-		rec.Pauses = append(rec.Pauses,
-			cell.Pause{AtNs: int64(c.At + c.SweepTermination), Ns: int64(c.SweepTermination)},
-			cell.Pause{AtNs: int64(ended), Ns: int64(c.MarkTermination)})
+		rec.Pauses = append(rec.Pauses, cell.Pause{AtNs: c.AtNs + c.SweepNs, Ns: c.SweepNs},
+			cell.Pause{AtNs: ended, Ns: c.TerminationNs})
 	}
 	if !hasGoal {
 		line.GoalBytes = nil

@@ -79,11 +79,11 @@ func collectionCells(s *text.Section, c cell.Cycle, i int, processes bool) []str
 	}
 	return []string{name, kind, s.Format(":ns", float64(c.AtNs)), share,
 		known(full, ":ns", c.SweepNs), s.Format(":ns", float64(c.MarkNs)), known(full, ":ns", c.TerminationNs),
-		known(full, ":ns", c.SweepNs+c.TerminationNs),
+		known(full, ":ns", c.PauseNs()),
 		s.Format(":bytes", float64(c.StartBytes)), s.Format(":bytes", float64(c.EndBytes)),
 		s.Format(":bytes", float64(c.LiveBytes)), known(c.GoalBytes > 0, ":bytes", c.GoalBytes),
 		s.Format(":bytes", float64(c.StackBytes)), s.Format(":bytes", float64(c.GlobalBytes)),
 		known(full, ":ns", c.AssistNs), known(full, ":ns", c.DedicatedNs), s.Format(":ns", float64(c.IdleNs)),
-		known(full, ":ns", c.CPUNs-c.AssistNs-c.DedicatedNs),
+		known(full, ":ns", c.PauseCPUNs()),
 		strconv.Itoa(c.Procs)}
 }
