@@ -15,7 +15,6 @@ import (
 	"github.com/isobar-go/isobar/internal/advice"
 	"github.com/isobar-go/isobar/internal/gc/phase"
 	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -83,7 +82,7 @@ func attributeKinds(line *phase.Timeline, above float64) []tracedKind {
 	for kind, ops := range line.Ops {
 		slices.SortFunc(ops, func(a, b phase.Op) int { return int((a.End - a.Start) - (b.End - b.Start)) })
 		from := int(above * float64(len(ops)))
-		p := runner.Attribute(line, ops[from:], 1)
+		p := line.Attribute(ops[from:], 1)
 		p.Above, p.Total, p.ThresholdNs = above, int64(len(ops)), ops[from].End-ops[from].Start
 		kinds = append(kinds, tracedKind{kind, p})
 	}

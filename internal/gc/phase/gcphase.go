@@ -14,6 +14,7 @@ package phase
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"time"
 )
@@ -102,11 +103,23 @@ func (t *Timeline) within(op Op) (ns [phases]int64) {
 // shifts is the number of times that all operations are shifted to estimate chance.
 const shifts = 100
 
-// An Attribution says what the collector did during operations.
+// An Attribution says what the collector did during the slowest operations.
 type Attribution struct {
-	Ops      int64 // within the timeline
-	WindowNs int64 // of the timeline
-	Rows     []Row // the phases, the most severe first
+	// Latency names the histogram that has these operations: cell.HistResponse or cell.HistService.
+	// It is empty if the workload times something else, such as submissions to a loop.
+	Latency string `json:"latency,omitempty"`
+	// Above is the quantile that the slow operations exceed, such as 0.999;
+	// ThresholdNs is its value. Ops of Total operations exceed it.
+	Above       float64 `json:"above"`
+	ThresholdNs int64   `json:"threshold_ns"`
+	Ops         int64   `json:"ops"` // within the timeline
+	Total       int64   `json:"total"`
+	WindowNs    int64   `json:"window_ns"` // length of the timeline
+	// SlowestNs is the slowest operation; for SlowestStoppedNs of it the world was
+	// stopped for a collection.
+	SlowestNs        int64 `json:"slowest_ns"`
+	SlowestStoppedNs int64 `json:"slowest_stopped_ns"`
+	Rows             []Row `json:"rows"` // the phases, most severe first
 }
 
 // A Row is a phase. Each operation and each moment counts once, for the most
@@ -121,16 +134,21 @@ type Row struct {
 }
 
 // Attribute counts which phases the operations overlapped. It skips operations that are not
-// within the timeline. seed is for the random shifts.
+// within the timeline. seed is for the random shifts. The caller knows Latency, Above, ThresholdNs and Total.
 func (t *Timeline) Attribute(ops []Op, seed uint64) Attribution {
 	var in []Op
+	var slowest Op
 	for _, op := range ops {
 		if op.Start >= t.Start && op.End <= t.End && op.End >= op.Start {
 			in = append(in, op)
+			if op.End-op.Start > slowest.End-slowest.Start {
+				slowest = op
+			}
 		}
 	}
 	window := t.End - t.Start
-	result := Attribution{Ops: int64(len(in)), WindowNs: window}
+	result := Attribution{Ops: int64(len(in)), WindowNs: window, SlowestNs: slowest.End - slowest.Start,
+		SlowestStoppedNs: t.Stopped(slowest)}
 	time := t.within(Op{t.Start, t.End})
 	var count, chance [phases]int64
 	for _, op := range in {
@@ -152,6 +170,25 @@ func (t *Timeline) Attribute(ops []Op, seed uint64) Attribution {
 		})
 	}
 	return result
+}
+
+// Add adds the operations of another repetition.
+func (a *Attribution) Add(b *Attribution) {
+	if a.Rows == nil {
+		*a = *b
+		a.Rows = slices.Clone(b.Rows)
+		return
+	}
+	if b.SlowestNs > a.SlowestNs {
+		a.SlowestNs, a.SlowestStoppedNs = b.SlowestNs, b.SlowestStoppedNs
+	}
+	a.ThresholdNs = max(a.ThresholdNs, b.ThresholdNs)
+	a.Ops, a.Total, a.WindowNs = a.Ops+b.Ops, a.Total+b.Total, a.WindowNs+b.WindowNs
+	for i := range min(len(a.Rows), len(b.Rows)) {
+		a.Rows[i].Ops += b.Rows[i].Ops
+		a.Rows[i].Chance += b.Rows[i].Chance
+		a.Rows[i].TimeNs += b.Rows[i].TimeNs
+	}
 }
 
 // shifted is During for an operation shifted by the given time; it wraps around at the end.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/gc/phase"
 	"github.com/isobar-go/isobar/internal/gc/trace"
 )
 
@@ -146,6 +147,9 @@ type Pause struct {
 
 // A Cycle is one collection of a program.
 type Cycle = trace.Cycle
+
+// Phases say what the collector did during the slowest operations of a cell.
+type Phases = phase.Attribution
 
 // Noise is what else happened on the machine while a cell ran.
 type Noise struct {

@@ -107,7 +107,7 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 		}
 	}
 	line.Start, line.End = max(line.Start, line.Anchor), min(line.End, line.At(s.took))
-	p := Attribute(line, ops, rec.Cell.Seed)
+	p := line.Attribute(ops, rec.Cell.Seed)
 	p.Latency, p.Above, p.ThresholdNs, p.Total = s.latency, phasesAbove, threshold, int64(s.all.Count())
 	rec.Phases = &p
 	if p.SlowestNs > 0 {
@@ -150,17 +150,4 @@ func (c *capped) Write(b []byte) (int, error) {
 	}
 	c.left -= len(b)
 	return c.f.Write(b)
-}
-
-// Attribute returns, in the form of records, which phases of the collector the
-// operations overlapped. seed is for the random shifts that estimate chance.
-func Attribute(line *phase.Timeline, ops []phase.Op, seed uint64) cell.Phases {
-	a := line.Attribute(ops, seed)
-	p := cell.Phases{Ops: a.Ops, WindowNs: a.WindowNs, Rows: a.Rows}
-	for _, op := range ops {
-		if ns := op.End - op.Start; ns > p.SlowestNs && op.Start >= line.Start && op.End <= line.End {
-			p.SlowestNs, p.SlowestStoppedNs = ns, line.Stopped(op)
-		}
-	}
-	return p
 }
