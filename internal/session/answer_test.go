@@ -20,12 +20,14 @@ func recommended() *tune.Answer {
 	setting.GC = cell.GC{Percent: 400}
 	pod.GC, pod.Pod = setting.GC, cell.Pod{CPUs: 1, MemoryBytes: 256 << 20}
 	three := func(v float64) tune.Interval { return tune.Interval{Mid: v, Lo: 0.9 * v, Hi: 1.1 * v} }
-	known := tune.Prediction{GC: cell.GC{Percent: 200}, CPU: three(1.8), Wall: three(1), PeakBytes: three(60 << 20)}
-	refused := tune.Prediction{GC: cell.GC{Percent: 777}, Wall: three(1), PeakBytes: three(70 << 20),
+	known := tune.Prediction{GC: cell.GC{Percent: 200},
+		Figures: tune.Figures{CPU: three(1.8), Wall: three(1), PeakBytes: three(60 << 20)}}
+	refused := tune.Prediction{GC: cell.GC{Percent: 777}, Figures: tune.Figures{Wall: three(1), PeakBytes: three(70 << 20)},
 		Withheld: []string{"CPU time"}}
 	off := known
 	off.GC = setting.GC
-	off.Measured = &tune.Measured{GC: setting.GC, Runs: 5, CPU: three(1.55), Wall: three(0.8), PeakBytes: three(91 << 20)}
+	off.Measured = &tune.Measured{GC: setting.GC, Runs: 5,
+		Figures: tune.Figures{CPU: three(1.55), Wall: three(0.8), PeakBytes: three(91 << 20)}}
 	return &tune.Answer{
 		Headline: "set GOGC=400: 20 % less CPU time", Outcome: tune.Recommended, Objective: tune.CPU, Base: base,
 		Setting: setting, Service: "shop", Predicted: []tune.Prediction{known, refused, off},

@@ -9,7 +9,7 @@ import (
 func forecast(p tune.Prediction, procs int) plot.Forecast {
 	three := func(i tune.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
 	if m := p.Measured; m != nil { // measured figures replace predictions in the map
-		p.PeakBytes, p.CPU, p.Wall = m.PeakBytes, m.CPU, m.Wall
+		p.Figures = m.Figures
 	}
 	return plot.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall),
 		Measured: p.Measured != nil}

@@ -95,13 +95,15 @@ func (i Interval) inverse() Interval { return Interval{1 / i.Mid, 1 / i.Hi, 1 / 
 func (i Interval) excludes(v float64) bool { return i.Hi < v || i.Lo > v }
 
 // gain returns the measured effect on a metric; Pairs is 0 if there is none.
-func (c *Choice) gain(metric string) Gain {
-	for _, g := range c.Gains {
-		if g.Metric == metric {
-			return g
-		}
+func (c *Choice) gain(metric string) Gain { return gainIn(c.Gains, metric) }
+
+// gainIn returns the gain in a metric, the zero Gain if there is none.
+func gainIn(gains []Gain, metric string) Gain {
+	i := slices.IndexFunc(gains, func(g Gain) bool { return g.Metric == metric })
+	if i < 0 {
+		return Gain{}
 	}
-	return Gain{}
+	return gains[i]
 }
 
 // rests says how many rounds and runs a choice rests on.
@@ -434,7 +436,7 @@ func (r *Answer) writeFrontier(b *strings.Builder) {
 		}
 		if m := p.Measured; m != nil {
 			marks = append(marks, fmt.Sprintf("measured, runs: %d", m.Runs))
-			p.PeakBytes, p.CPU, p.Wall, p.GCShare = m.PeakBytes, m.CPU, m.Wall, m.GCShare
+			p.Figures = m.Figures
 		}
 		share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\n", p.GC, intervalText(p.PeakBytes, bytesText),

@@ -233,14 +233,14 @@ func agreesWithRuns(t *testing.T, name string, r *Answer) {
 	t.Helper()
 	for _, p := range r.Predicted {
 		for _, k := range kinds {
-			i := *k.of(&p)
+			i := *k.of(&p.Figures)
 			if i.Lo < 0 || i.Mid < i.Lo || i.Hi < i.Mid {
 				t.Errorf("%s: %s at %s: %+v is out of order", name, k.name, p.GC, i)
 			}
 			if p.Measured == nil || i == (Interval{}) {
 				continue
 			}
-			if was := k.was(p.Measured).Mid; was < i.Lo*(1-1e-9) || was > i.Hi*(1+1e-9) {
+			if was := k.of(&p.Measured.Figures).Mid; was < i.Lo*(1-1e-9) || was > i.Hi*(1+1e-9) {
 				t.Errorf("%s: %s at %s: %+v is printed beside %v measured", name, k.name, p.GC, i, was)
 			}
 		}

@@ -30,11 +30,7 @@ func (r *Answer) Deploy() ([]deploy.File, error) {
 		s.PeakBytes = int64(pod.PeakBytes.Hi)
 		return deploy.Files(s)
 	}
-	for _, g := range r.Gains {
-		if g.Metric == cell.RSSPeak {
-			s.PeakBytes = int64(g.Tuned)
-		}
-	}
+	s.PeakBytes = int64(gainIn(r.Gains, cell.RSSPeak).Tuned)
 	for _, choice := range r.Choices {
 		if choice.Setting.Key() == r.Setting.Key() {
 			s.PeakBytes = max(s.PeakBytes, int64(choice.PeakBytes.Hi))

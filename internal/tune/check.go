@@ -29,12 +29,7 @@ type Checked struct {
 func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, error) {
 	c.Fill()
 	metric := recorded.Objective.costName(isServed(c.Base))
-	was := 0.0
-	for _, g := range recorded.Gains {
-		if g.Metric == metric {
-			was = g.Ratio.Mid
-		}
-	}
+	was := gainIn(recorded.Gains, metric).Ratio.Mid
 	if was <= 0 {
 		return nil, errors.New("tune: check: the recorded result has no measured gain: tune again")
 	}

@@ -60,7 +60,7 @@ func TestWholeFrontier(t *testing.T) {
 			t.Errorf("%s was run, and lacks %q", p.GC, p.Withheld)
 		}
 		for _, k := range kinds {
-			if i, was := *k.of(&p), k.was(p.Measured); was.Mid > 0 && (was.Mid < i.Lo || was.Mid > i.Hi) {
+			if i, was := *k.of(&p.Figures), *k.of(&p.Measured.Figures); was.Mid > 0 && (was.Mid < i.Lo || was.Mid > i.Hi) {
 				t.Errorf("%s: %s %+v is printed beside %+v measured", p.GC, k.name, i, was)
 			}
 		}

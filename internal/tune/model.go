@@ -32,14 +32,19 @@ func RatioOf(c stat.Comparison) Interval {
 	return Interval{c.Ratio, c.Lo, c.Hi}
 }
 
-// A Prediction is what the model expects of a run under a setting.
-type Prediction struct {
-	GC        cell.GC  `json:"gc"`
+// Figures are those of runs under a setting.
+type Figures struct {
 	Wall      Interval `json:"wall_seconds"`
 	CPU       Interval `json:"cpu_seconds"`
 	GCShare   Interval `json:"gc_share"` // of the CPU time, 0 to 1
 	PeakBytes Interval `json:"peak_bytes"`
 	Cycles    int      `json:"cycles"`
+}
+
+// A Prediction is what the model expects of a run under a setting.
+type Prediction struct {
+	GC cell.GC `json:"gc"`
+	Figures
 	// Measured summarizes the runs under this setting; nil if there are none. It
 	// counts more than the prediction.
 	Measured *Measured `json:"measured,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -297,23 +298,15 @@ func (t *trajectory) at(allocated float64) (live, roots float64) {
 	if n == 0 {
 		return mib / 4, 0
 	}
-	lo, hi := 0, n // lo becomes the first point beyond
-	for lo < hi {
-		if mid := (lo + hi) / 2; t.points[mid].allocated > allocated {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	if lo == n { // let live data grow on at its average rate
+	i := sort.Search(n, func(i int) bool { return t.points[i].allocated > allocated })
+	if i == n { // let live data grow on at its average rate
 		last := t.points[n-1]
 		return last.live * (1 + (allocated-last.allocated)/max(last.allocated, 1)), last.roots
 	}
-	before := point{}
-	if lo > 0 {
-		before = t.points[lo-1]
+	before, next := point{}, t.points[i]
+	if i > 0 {
+		before = t.points[i-1]
 	}
-	next := t.points[lo]
 	share := (allocated - before.allocated) / max(next.allocated-before.allocated, 1)
 	return before.live + share*(next.live-before.live), max(before.roots, next.roots)
 }

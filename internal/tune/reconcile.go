@@ -10,15 +10,11 @@ import (
 )
 
 // A Measured summarizes the runs under one setting: the median, the least and the greatest of
-// each figure. Wall and CPU are seconds.
+// each figure.
 type Measured struct {
-	GC        cell.GC  `json:"gc"`
-	Runs      int      `json:"runs"`
-	Wall      Interval `json:"wall_seconds"`
-	CPU       Interval `json:"cpu_seconds"`
-	GCShare   Interval `json:"gc_share"`
-	PeakBytes Interval `json:"peak_bytes"`
-	Cycles    int      `json:"cycles"`
+	GC   cell.GC `json:"gc"`
+	Runs int     `json:"runs"`
+	Figures
 }
 
 // measuredOf summarizes pilots by setting, in the order of the first run of each.
@@ -31,11 +27,13 @@ func measuredOf(pilots []Pilot) (out []Measured) {
 			}
 			return spanOf(values)
 		}
-		out = append(out, Measured{GC: runs[0].GC, Runs: len(runs), Wall: of(func(p Pilot) float64 { return p.Wall }),
+		out = append(out, Measured{runs[0].GC, len(runs), Figures{
+			Wall:      of(func(p Pilot) float64 { return p.Wall }),
 			CPU:       of(func(p Pilot) float64 { return p.CPU }),
 			GCShare:   of(func(p Pilot) float64 { return p.GCSeconds / p.CPU }),
 			PeakBytes: of(func(p Pilot) float64 { return p.PeakBytes }),
-			Cycles:    int(of(func(p Pilot) float64 { return float64(p.Cycles) }).Mid)})
+			Cycles:    int(of(func(p Pilot) float64 { return float64(p.Cycles) }).Mid),
+		}})
 	}
 	return out
 }
@@ -43,8 +41,7 @@ func measuredOf(pilots []Pilot) (out []Measured) {
 // A kind is a figure that is both predicted and measured.
 type kind struct {
 	name string
-	of   func(*Prediction) *Interval
-	was  func(*Measured) Interval
+	of   func(*Figures) *Interval
 	fit  func(*Model) *fit
 }
 
@@ -54,14 +51,10 @@ const (
 )
 
 var kinds = []kind{
-	{cpuKind, func(p *Prediction) *Interval { return &p.CPU }, func(m *Measured) Interval { return m.CPU },
-		func(m *Model) *fit { return &m.cpu }},
-	{"wall time", func(p *Prediction) *Interval { return &p.Wall }, func(m *Measured) Interval { return m.Wall },
-		func(m *Model) *fit { return &m.wall }},
-	{shareKind, func(p *Prediction) *Interval { return &p.GCShare }, func(m *Measured) Interval { return m.GCShare },
-		func(m *Model) *fit { return &m.gc }},
-	{"peak memory", func(p *Prediction) *Interval { return &p.PeakBytes },
-		func(m *Measured) Interval { return m.PeakBytes }, func(m *Model) *fit { return &m.peak }},
+	{cpuKind, func(f *Figures) *Interval { return &f.CPU }, func(m *Model) *fit { return &m.cpu }},
+	{"wall time", func(f *Figures) *Interval { return &f.Wall }, func(m *Model) *fit { return &m.wall }},
+	{shareKind, func(f *Figures) *Interval { return &f.GCShare }, func(m *Model) *fit { return &m.gc }},
+	{"peak memory", func(f *Figures) *Interval { return &f.PeakBytes }, func(m *Model) *fit { return &m.peak }},
 }
 
 // Relative standard deviations before any run: of a run from others of its setting, and of the
@@ -203,7 +196,7 @@ const leastWork = 0.05
 // measured. Figures whose interval is wider than vague are withheld, unless the setting ran.
 func (m *Model) Expect(gc cell.GC) Prediction {
 	r := m.expect(gc)
-	p := Prediction{GC: gc, Cycles: r.cycles}
+	p := Prediction{GC: gc, Figures: Figures{Cycles: r.cycles}}
 	for _, s := range m.seen {
 		if s.GC.Percent == gc.Percent && s.GC.LimitBytes == gc.LimitBytes {
 			p.Measured = &s
@@ -212,9 +205,9 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 	p.PeakBytes = m.memory(&r, gc)
 	m.expectTimes(&p, &r)
 	for _, k := range kinds {
-		i := k.of(&p)
+		i := k.of(&p.Figures)
 		if p.Measured != nil { // the interval must contain its own runs
-			was := k.was(p.Measured)
+			was := *k.of(&p.Measured.Figures)
 			if i.Mid <= 0 {
 				*i = was
 			}

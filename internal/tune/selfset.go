@@ -39,7 +39,6 @@ func CollectorCalls(path string) (calls []string) {
 
 // followed compares the goals of a run with its settings.
 type followed struct {
-	asked   int     // GOGC that was set
 	cycles  int     // with a goal large enough to tell
 	off     int     // cycles whose goal is not what the setting asks for
 	none    int     // collections without a goal: forced, with collection off
@@ -53,7 +52,7 @@ type followed struct {
 // a GOMEMLIMIT only goals that are too large do.
 func obeys(rec *cell.Record) followed {
 	gc := rec.Cell.GC
-	f := followed{asked: gc.Percent}
+	var f followed
 	ratio := float64(gc.Percent) / 100
 	last := map[int]cell.Cycle{}
 	var percents, goals, ownPercents, ownGoals []float64
@@ -68,7 +67,7 @@ func obeys(rec *cell.Record) followed {
 			continue
 		}
 		marked, roots := float64(before.LiveBytes)+mib/2, float64(before.StackBytes+before.GlobalBytes)
-		asked, goal := max(minimumHeap*ratio, marked+(marked+roots)*ratio), float64(c.GoalBytes)+mib/2
+		asked, goal := percentGoal(gc.Percent, marked, roots), float64(c.GoalBytes)+mib/2
 		if max(asked, goal) < smallHeap {
 			continue
 		}
