@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"debug/dwarf"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -104,7 +105,7 @@ func (c *converter) captured(r *dwarf.Reader, function *dwarf.Entry, bias uint64
 func (c *converter) capture(pc uint64, vars ...Field) {
 	vars = slices.DeleteFunc(vars, func(f Field) bool { return f.Type == nil })
 	if len(vars) > 0 {
-		c.t.captured[pc] = &Type{Kind: Struct, Fields: vars}
+		c.t.captured[pc] = &Type{Kind: reflect.Struct, Fields: vars}
 	}
 }
 
@@ -166,21 +167,21 @@ func (c *converter) ref(e *dwarf.Entry, attr dwarf.Attr) *Type {
 }
 
 func (c *converter) complete(typ *Type, e *dwarf.Entry, r *dwarf.Reader) {
-	kind, _ := number(e, goKind)
-	switch {
-	case kind == kindMap, kind == kindChan, kind == kindFunc, kind == kindString, kind == kindSlice:
-		typ.Kind, typ.Size = kinds[kind].kind, kinds[kind].bytes
+	n, _ := number(e, goKind)
+	switch kind := reflect.Kind(n); {
+	case kind == reflect.Map, kind == reflect.Chan, kind == reflect.Func, kind == reflect.String, kind == reflect.Slice:
+		typ.Kind, typ.Size = kind, sizes[kind]
 		typ.Elem = c.ref(e, goElem)
 	case e.Tag == dwarf.TagSubroutineType:
-		typ.Kind, typ.Size = Func, 8
-	case kind == kindInterface:
-		typ.Kind, typ.Size = Interface, 16
-		if under := c.ref(e, dwarf.AttrType); under != nil && under.Name == "runtime.eface" {
-			typ.Kind = Empty
-		}
+		typ.Kind, typ.Size = reflect.Func, 8
+	case kind == reflect.Interface:
+		typ.Kind, typ.Size = kind, sizes[kind]
+		under := c.ref(e, dwarf.AttrType)
+		typ.Empty = under != nil && under.Name == "runtime.eface"
 	case e.Tag == dwarf.TagPointerType:
-		if typ.Kind, typ.Size, typ.Elem = Pointer, 8, c.ref(e, dwarf.AttrType); typ.Elem == nil || typ.Name == anyPointer {
-			typ.Kind, typ.Elem = Unsafe, nil
+		typ.Kind, typ.Size, typ.Elem = reflect.Pointer, 8, c.ref(e, dwarf.AttrType)
+		if typ.Elem == nil || typ.Name == anyPointer {
+			typ.Kind, typ.Elem = reflect.UnsafePointer, nil
 		}
 	case e.Tag == dwarf.TagTypedef:
 		if under := c.ref(e, dwarf.AttrType); under != nil && under != typ {
@@ -189,12 +190,12 @@ func (c *converter) complete(typ *Type, e *dwarf.Entry, r *dwarf.Reader) {
 			typ.Name = name
 		}
 	case e.Tag == dwarf.TagArrayType:
-		typ.Kind, typ.Elem = Array, c.ref(e, dwarf.AttrType)
+		typ.Kind, typ.Elem = reflect.Array, c.ref(e, dwarf.AttrType)
 		if child, err := r.Next(); err == nil && child != nil && child.Tag == dwarf.TagSubrangeType {
 			typ.Len, _ = number(child, dwarf.AttrCount)
 		}
 		if typ.Elem == nil {
-			typ.Kind = Scalar
+			typ.Kind = reflect.Invalid
 		} else {
 			typ.Size = max(typ.Size, typ.Len*typ.Elem.Size)
 		}
@@ -206,7 +207,7 @@ func (c *converter) complete(typ *Type, e *dwarf.Entry, r *dwarf.Reader) {
 }
 
 func (c *converter) members(typ *Type, r *dwarf.Reader) {
-	typ.Kind = Struct
+	typ.Kind = reflect.Struct
 	for {
 		m, err := r.Next()
 		if err != nil || m == nil || m.Tag == 0 {

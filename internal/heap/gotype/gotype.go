@@ -5,32 +5,15 @@ package gotype
 
 import (
 	"encoding/binary"
+	"reflect"
 	"strings"
-)
-
-// Kind is the kind of a type, as far as following pointers requires.
-type Kind uint8
-
-// The kinds.
-const (
-	Scalar Kind = iota
-	Pointer
-	Unsafe // unsafe.Pointer
-	Func
-	Map
-	Chan
-	String
-	Slice
-	Interface
-	Empty // interface without methods
-	Array
-	Struct
 )
 
 // A Type is a type of the program. It does not change once read.
 type Type struct {
 	Name   string
-	Kind   Kind
+	Kind   reflect.Kind // Invalid if unknown
+	Empty  bool         // it is an interface without methods
 	Size   uint64
 	Elem   *Type // of a pointer, map, channel, slice and array
 	Group  *Type // of a map: eight keys and values
@@ -74,17 +57,17 @@ func (t *Type) appendWords(to []Word, offset uint64, path string) []Word {
 	t.entered = true
 	defer func() { t.entered = false }()
 	switch t.Kind {
-	case Pointer, Unsafe, Func, Map, Chan, String, Slice:
+	case reflect.Pointer, reflect.UnsafePointer, reflect.Func, reflect.Map, reflect.Chan, reflect.String, reflect.Slice:
 		return append(to, Word{offset, path, t})
-	case Interface, Empty:
+	case reflect.Interface:
 		return append(to, Word{offset + 8, path, t})
-	case Array:
+	case reflect.Array:
 		for i := range t.Len {
 			if to = t.Elem.appendWords(to, offset+i*t.Elem.Size, path+"[]"); len(to) >= maxWords {
 				break
 			}
 		}
-	case Struct:
+	case reflect.Struct:
 		for _, f := range t.Fields {
 			to = f.Type.appendWords(to, offset+f.Offset, path+"."+f.Name)
 		}
@@ -97,12 +80,13 @@ func (t *Type) appendWords(to []Word, offset uint64, path string) []Word {
 func (t *Type) Direct() bool {
 	for range 100 { // a type that contains itself is damaged
 		switch {
-		case t.Kind == Array && t.Len == 1:
+		case t.Kind == reflect.Array && t.Len == 1:
 			t = t.Elem
-		case t.Kind == Struct && t.Size == 8 && len(t.Fields) == 1:
+		case t.Kind == reflect.Struct && t.Size == 8 && len(t.Fields) == 1:
 			t = t.Fields[0].Type
 		default:
-			return t.Kind == Pointer || t.Kind == Unsafe || t.Kind == Func || t.Kind == Map || t.Kind == Chan
+			return t.Kind == reflect.Pointer || t.Kind == reflect.UnsafePointer || t.Kind == reflect.Func ||
+				t.Kind == reflect.Map || t.Kind == reflect.Chan
 		}
 	}
 	return false
@@ -135,32 +119,14 @@ func (t *Table) Captured(pc uint64) *Type { return t.captured[pc] }
 
 var le = binary.LittleEndian
 
-// Kinds as package reflect numbers them.
 const (
-	kindArray         = 17
-	kindChan          = 18
-	kindFunc          = 19
-	kindInterface     = 20
-	kindMap           = 21
-	kindPointer       = 22
-	kindSlice         = 23
-	kindString        = 24
-	kindStruct        = 25
-	kindUnsafePointer = 26
-
 	flagExtraStar = 2
 	headBytes     = 48 // of abi.Type
 )
 
-// kinds maps reflect's kinds to ours, with the size of kinds that have only one.
-var kinds = [kindUnsafePointer + 1]struct {
-	kind  Kind
-	bytes uint64
-}{
-	kindArray: {Array, 0}, kindChan: {Chan, 8}, kindFunc: {Func, 8}, kindInterface: {Interface, 16}, kindMap: {Map, 8},
-	kindPointer: {Pointer, 8}, kindSlice: {Slice, 24}, kindString: {String, 16}, kindStruct: {Struct, 0},
-	kindUnsafePointer: {Unsafe, 8},
-}
+// sizes has the sizes of the kinds that have only one.
+var sizes = [reflect.UnsafePointer + 1]uint64{reflect.Chan: 8, reflect.Func: 8, reflect.Interface: 16, reflect.Map: 8,
+	reflect.Pointer: 8, reflect.Slice: 24, reflect.String: 16, reflect.UnsafePointer: 8}
 
 // anyPointer is the type of every pointer in generic code.
 const anyPointer = "go.shape.*uint8"
@@ -180,10 +146,10 @@ func (t *Table) At(addr uint64) *Type {
 		}
 		b = append(b[:headBytes:headBytes], make([]byte, 40)...)
 	}
-	kind := b[23] & 31
-	typ := &Type{Size: le.Uint64(b), NoPtr: le.Uint64(b[8:]) == 0}
-	if kind == 0 || kind > kindUnsafePointer || typ.Size > 1<<40 || le.Uint64(b[8:]) > typ.Size ||
-		kinds[kind].bytes != 0 && typ.Size != kinds[kind].bytes {
+	kind := reflect.Kind(b[23] & 31)
+	typ := &Type{Kind: kind, Size: le.Uint64(b), NoPtr: le.Uint64(b[8:]) == 0}
+	if kind == reflect.Invalid || kind > reflect.UnsafePointer || typ.Size > 1<<40 || le.Uint64(b[8:]) > typ.Size ||
+		sizes[kind] != 0 && typ.Size != sizes[kind] {
 		return nil
 	}
 	if typ.Name, ok = t.name(t.mem.TypeBase(addr) + uint64(le.Uint32(b[40:]))); !ok {
@@ -193,31 +159,28 @@ func (t *Table) At(addr uint64) *Type {
 		typ.Name = strings.TrimPrefix(typ.Name, "*")
 	}
 	t.byAddr[addr] = typ // before its parts: types refer to themselves
-	t.complete(typ, kind, b)
+	t.complete(typ, b)
 	return typ
 }
 
 // complete reads what a descriptor has after its head, which depends on the kind.
-func (t *Table) complete(typ *Type, kind byte, b []byte) {
+func (t *Table) complete(typ *Type, b []byte) {
 	word := func(i int) uint64 { return le.Uint64(b[headBytes+8*i:]) }
-	typ.Kind = kinds[kind].kind
-	switch kind {
-	case kindPointer, kindChan, kindSlice:
+	switch typ.Kind {
+	case reflect.Pointer, reflect.Chan, reflect.Slice:
 		if typ.Elem = t.At(word(0)); typ.Name == anyPointer {
-			typ.Kind, typ.Elem = Unsafe, nil
+			typ.Kind, typ.Elem = reflect.UnsafePointer, nil
 		}
-	case kindMap:
+	case reflect.Map:
 		typ.Elem, typ.Group = t.At(word(1)), t.At(word(2))
-	case kindInterface:
-		if word(2) == 0 {
-			typ.Kind = Empty
-		}
-	case kindArray:
+	case reflect.Interface:
+		typ.Empty = word(2) == 0
+	case reflect.Array:
 		typ.Elem, typ.Len = t.At(word(0)), word(2)
 		if typ.Elem == nil || typ.Elem.Size == 0 || typ.Len > typ.Size/typ.Elem.Size {
-			typ.Kind = Scalar
+			typ.Kind = reflect.Invalid
 		}
-	case kindStruct:
+	case reflect.Struct:
 		t.fields(typ, word(1), word(2))
 	}
 }

@@ -6,6 +6,7 @@ package graph
 import (
 	"context"
 	"encoding/binary"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -146,7 +147,7 @@ func (g *Graph) putOff(queued int, slot uint32, late bool) {
 
 // pooled reports whether a word refers to what a sync.Pool keeps.
 func pooled(w gotype.Word) bool {
-	return w.Type != nil && w.Type.Kind == gotype.Unsafe &&
+	return w.Type != nil && w.Type.Kind == reflect.UnsafePointer &&
 		(strings.HasSuffix(w.Path, ".local") || strings.HasSuffix(w.Path, ".victim"))
 }
 
@@ -194,7 +195,7 @@ func (g *Graph) headed(t *gotype.Type, bytes uint64) shape {
 	if _, name, ok := strings.Cut(t.Name, "map.group["); ok { // noalg. may be in front
 		m := g.maps[t]
 		if m == nil {
-			m = &gotype.Type{Name: "map[" + name, Kind: gotype.Map, Size: 8, Group: t}
+			m = &gotype.Type{Name: "map[" + name, Kind: reflect.Map, Size: 8, Group: t}
 			g.maps[t] = m
 		}
 		return shape{form: mapGroups, t: m}
@@ -303,7 +304,7 @@ func (g *Graph) finalizable() {
 			continue
 		}
 		state := g.state[slot]
-		if t := g.types.At(f.Type); state == unmarked && t != nil && t.Kind == gotype.Pointer && t.Elem != nil {
+		if t := g.types.At(f.Type); state == unmarked && t != nil && t.Kind == reflect.Pointer && t.Elem != nil {
 			state = g.shapeID(shape{form: value, t: t.Elem, base: uint32(span.Header())})
 		}
 		l, holder := &g.layouts[state], g.layouts[state].shape.String()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"fmt"
+	"reflect"
 	"slices"
 	"sort"
 
@@ -98,10 +99,10 @@ func (g *Graph) literals(all []gotype.Variable) []gotype.Variable {
 			}
 			seen[b] = true
 			size, path := to.t.Size, w.Path
-			if w.Type.Kind == gotype.Slice {
+			if w.Type.Kind == reflect.Slice {
 				n, _ := g.im.Global(v.Addr + w.Offset + 16)
 				size, path = min(n, 1<<20)*to.t.Size, path+"[]"
-				to.t = &gotype.Type{Kind: gotype.Array, Elem: to.t, Len: min(n, 1<<12), Size: size}
+				to.t = &gotype.Type{Kind: reflect.Array, Elem: to.t, Len: min(n, 1<<12), Size: size}
 			}
 			next := gotype.Variable{Name: v.Name + path, Addr: b, Size: size, Type: to.t}
 			found = append(found, next)

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/heap/gotype"
@@ -204,19 +205,19 @@ func entryPath(path string) string {
 // pointee returns the shape of what a word of type t points to, as far as the type determines it.
 func pointee(t *gotype.Type) shape {
 	switch t.Kind {
-	case gotype.Pointer:
+	case reflect.Pointer:
 		if t.Elem != nil {
 			return shape{form: value, t: t.Elem}
 		}
-	case gotype.Slice:
+	case reflect.Slice:
 		if t.Elem != nil {
 			return shape{form: value, t: t.Elem, array: true}
 		}
-	case gotype.String:
+	case reflect.String:
 		return shape{form: text}
-	case gotype.Map:
+	case reflect.Map:
 		return shape{form: mapHead, t: t}
-	case gotype.Chan:
+	case reflect.Chan:
 		return shape{form: channel, t: t}
 	}
 	return shape{}
@@ -235,9 +236,9 @@ func (g *Graph) dynamic(l *layout, w word, holder []byte, before, to uint64) sha
 		return shape{form: mapDir, t: l.shape.t}
 	case w.t == nil:
 		return w.to
-	case w.t.Kind == gotype.Interface || w.t.Kind == gotype.Empty:
-		return g.inInterface(g.types.InInterface(w.t.Kind == gotype.Empty, before), to)
-	case w.t.Kind == gotype.Func:
+	case w.t.Kind == reflect.Interface:
+		return g.inInterface(g.types.InInterface(w.t.Empty, before), to)
+	case w.t.Kind == reflect.Func:
 		return g.closureAt(to)
 	}
 	return w.to
@@ -255,7 +256,7 @@ func (g *Graph) inInterface(t *gotype.Type, to uint64) shape {
 	if len(words) != 1 {
 		return shape{}
 	}
-	if words[0].Type.Kind == gotype.Func {
+	if words[0].Type.Kind == reflect.Func {
 		return g.closureAt(to)
 	}
 	return pointee(words[0].Type)

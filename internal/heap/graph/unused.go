@@ -2,6 +2,7 @@ package graph
 
 import (
 	"math"
+	"reflect"
 
 	"github.com/isobar-go/isobar/internal/heap/gotype"
 	"github.com/isobar-go/isobar/internal/heap/image"
@@ -39,11 +40,11 @@ type view struct {
 func extentOf(t *gotype.Type, into uint64, rest []byte) extent {
 	switch {
 	case t == nil || len(rest) < 8:
-	case t.Kind == gotype.String:
+	case t.Kind == reflect.String:
 		if n := into + le.Uint64(rest); n < math.MaxUint32 {
 			return extent{uint32(into), max(1, uint32(n)), max(1, uint32(n))}
 		}
-	case t.Kind == gotype.Slice && t.Elem != nil && len(rest) >= 16:
+	case t.Kind == reflect.Slice && t.Elem != nil && len(rest) >= 16:
 		length, capacity := le.Uint64(rest), le.Uint64(rest[8:])
 		if length > capacity || capacity > math.MaxUint32 {
 			break

@@ -5,6 +5,7 @@ package image
 
 import (
 	"encoding/binary"
+	"sort"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/heap/layout"
@@ -245,15 +246,8 @@ func (s *Span) Bytes() uint64 { return s.Pages << pageShift }
 
 // SpanOf returns the span of a slot.
 func (im *Image) SpanOf(slot uint32) *Span {
-	lo, hi := 0, len(im.Spans)
-	for lo+1 < hi {
-		if mid := (lo + hi) / 2; im.Spans[mid].First <= slot {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return &im.Spans[lo]
+	after := sort.Search(len(im.Spans), func(i int) bool { return im.Spans[i].First > slot })
+	return &im.Spans[after-1]
 }
 
 // Header returns the offset of an object's data in its slot: the size of the type header, or 0.
