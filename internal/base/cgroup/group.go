@@ -20,7 +20,7 @@ type Bounds struct {
 }
 
 // A Group is a control group for one program, like that of a container. The limits of its
-// ancestors apply as well. One goroutine owns it; it must not be copied.
+// ancestors apply as well. The zero Group has no process and no bound. One goroutine owns it; it must not be copied.
 type Group struct {
 	root        string
 	cpu, memory branch

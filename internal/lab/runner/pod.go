@@ -8,74 +8,45 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A pod is the control group of a cell's program; nil for none.
-type pod struct {
-	group *cgroup.Group
-	size  cell.Pod
-}
-
-// newPod creates the control group that the cell asks for. The runner does it, not the child, so
-// that the group is removed however the child ends.
-func (r *Runner) newPod(c cell.Cell) (*pod, error) {
+// newPod creates the control group that the cell asks for, the zero Group for none. The runner does it,
+// not the child, so that the group is removed however the child ends.
+func (r *Runner) newPod(c cell.Cell) (*cgroup.Group, error) {
 	switch {
 	case c.Pod == cell.Pod{}:
-		return nil, nil
+		return new(cgroup.Group), nil
 	case len(c.Command) == 0:
 		return nil, fmt.Errorf("a pod of %s for %s: only programs run in pods: exec and serve", c.Pod, c.Workload)
 	case r.config.Account != nil:
 		return nil, errors.New("a pod: other accounts may not join control groups")
 	}
-	g, err := cgroup.New("/", cgroup.Bounds{CPUs: c.Pod.CPUs, MemoryBytes: c.Pod.MemoryBytes})
-	if err != nil {
-		return nil, err
-	}
-	return &pod{g, c.Pod}, nil
-}
-
-// join returns the files through which a process joins the pod.
-func (p *pod) join() []string {
-	if p == nil {
-		return nil
-	}
-	return p.group.Procs()
-}
-
-// remove kills what the program left behind in the pod. A group that the kernel
-// keeps is removed by a later run.
-func (p *pod) remove() {
-	if p != nil {
-		p.group.Remove()
-	}
+	return cgroup.New("/", cgroup.Bounds(c.Pod))
 }
 
 // fewThrottled is the share of throttled periods above which a record warns.
 const fewThrottled = 0.01
 
-// record adds the pod's figures. If the program was killed for its memory, that
+// recordPod adds the figures of the cell's pod. If the program was killed for its memory, that
 // becomes its failure.
-func (p *pod) record(rec *cell.Record) {
-	if p == nil {
-		return
-	}
-	u := p.group.Usage()
-	if p.size.CPUs > 0 {
+func recordPod(rec *cell.Record, u cgroup.Usage) {
+	size := rec.Cell.Pod
+	if size.CPUs > 0 {
 		rec.Set(cell.PodThrottled, u.ThrottledTime.Seconds())
 		share := float64(u.Throttled) / float64(max(u.Periods, 1))
 		rec.Set(cell.PodThrottledShare, share)
 		if share > fewThrottled {
 			rec.Warn("throttled", "the quota of %g CPUs held the program back in %.0f %% of the periods of 100 ms, for "+
-				"%.2f s of CPU time: wall time and latency are those of this pod", p.size.CPUs, 100*share,
+				"%.2f s of CPU time: wall time and latency are those of this pod", size.CPUs, 100*share,
 				u.ThrottledTime.Seconds())
 		}
 	}
-	if p.size.MemoryBytes > 0 {
+	if size.MemoryBytes > 0 {
 		rec.Set(cell.PodMemoryPeak, float64(u.PeakBytes))
 	}
 	if u.OOMKills == 0 {
 		return
 	}
 	text := fmt.Sprintf("the kernel killed the program: it needed more than the %s of its pod (%d OOM kills): "+
-		"allow more with --memory-max, or set a GOMEMLIMIT below it", cell.FormatBytes(p.size.MemoryBytes), u.OOMKills)
+		"allow more with --memory-max, or set a GOMEMLIMIT below it", cell.FormatBytes(size.MemoryBytes), u.OOMKills)
 	if rec.Err != nil {
 		rec.Err = &cell.Failure{Kind: cell.FailMemory, Message: text}
 		return

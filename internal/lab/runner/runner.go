@@ -132,10 +132,10 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	if err != nil {
 		return cell.Record{}, nil, fmt.Errorf("runner: run: %w", err)
 	}
-	defer pod.remove()
+	defer pod.Remove() // a group that the kernel keeps is removed by a later run
 	started := time.Now()
 	stop := host.Start()
-	end, err := r.supervise(ctx, exe, c, dir, pod.join())
+	end, err := r.supervise(ctx, exe, c, dir, pod.Procs())
 	noise := stop()
 	if err != nil {
 		return cell.Record{}, nil, fmt.Errorf("runner: run cell %d: %w", c.Index, err)
@@ -146,7 +146,7 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	}
 	rec.Noise = noise
 	rec.Warnings = append(rec.Warnings, host.Disturbances(noise)...)
-	pod.record(&rec)
+	recordPod(&rec, pod.Usage())
 	if _, ok := host.RSSBytes(os.Getpid()); c.MemoryBytes > 0 && !ok {
 		rec.Warn("no-memory-cap", "this platform does not report the memory of a process: the cap was not enforced")
 	}

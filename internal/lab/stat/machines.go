@@ -114,15 +114,10 @@ func heterogeneity(c *Comparison, logs [][]float64) *Heterogeneity {
 	if !slices.ContainsFunc(c.Machines, func(m MachineComparison) bool { return math.IsInf(m.Ratio, 0) || m.Ratio == 0 }) {
 		h.test(logs)
 	}
-	low, high := c.Machines[0], c.Machines[0]
+	byRatio := func(a, b MachineComparison) int { return cmp.Compare(a.Ratio, b.Ratio) }
+	low, high := slices.MinFunc(c.Machines, byRatio), slices.MaxFunc(c.Machines, byRatio)
 	var better, worse, above, below int
 	for _, m := range c.Machines {
-		if m.Ratio < low.Ratio {
-			low = m
-		}
-		if m.Ratio > high.Ratio {
-			high = m
-		}
 		switch {
 		case m.Verdict == Better:
 			better++
