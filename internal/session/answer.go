@@ -7,7 +7,6 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/page"
-	"github.com/isobar-go/isobar/internal/show/plot"
 	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/tune"
 )
@@ -21,18 +20,7 @@ func showAnswer(p *page.Run, run store.Run, data []byte) ([]string, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("report: answer of run %d: %w", run.ID, err)
 	}
-	for _, f := range r.Predicted {
-		if f.CPU.Mid <= 0 || f.PeakBytes.Mid <= 0 || f.Wall.Mid <= 0 {
-			continue // withheld
-		}
-		shown := forecast(f, 0)
-		shown.Best = r.OnFrontier(f.GC)
-		p.Search.Forecasts = append(p.Search.Forecasts, shown)
-	}
-	for _, n := range r.Named() {
-		p.Search.Named = append(p.Search.Named, plot.Named(n))
-	}
-	p.Procs = procsMap(r)
+	p.Search, p.Procs = r.Search(), r.ProcsMap()
 	if head, rows := r.PodTable(); len(rows) > 0 {
 		p.Pods = &text.Table{Label: "Pods", Left: len(head), Head: head}
 		for _, row := range rows {

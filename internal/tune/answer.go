@@ -428,7 +428,7 @@ func (r *Answer) writeFrontier(b *strings.Builder) {
 	fmt.Fprintln(t, "  GOGC[:GOMEMLIMIT]\tpeak memory\tCPU time\twall time\tGC share of CPU\t")
 	for _, p := range shown {
 		var marks []string
-		if !r.OnFrontier(p.GC) {
+		if !r.onFrontier(p.GC) {
 			marks = append(marks, "not on the frontier")
 		}
 		if len(p.Withheld) > 0 {

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -44,35 +43,12 @@ type Choice struct {
 	Gains    []Gain   `json:"gains"` // every metric that was compared
 }
 
-// A Named is a setting that an answer names, with its figures from the fresh rounds.
-type Named struct {
-	Name    string // "today", or the name of a choice
-	Setting string // environment variables, and whether the choice is proven
-	Key     string // identifies the configuration
-	// Bytes is peak memory, CPU is CPU time in seconds; both are medians.
-	Bytes, CPU float64
-}
-
 // ran returns the choices that fresh rounds measured.
 func (r *Answer) ran() (out []Choice) {
 	for _, c := range r.Choices {
 		if slices.ContainsFunc(c.Gains, func(g Gain) bool { return g.Pairs > 0 }) {
 			out = append(out, c)
 		}
-	}
-	return out
-}
-
-// Named returns today's setting and the choices, in the order of the answer; nil if
-// there was nothing to prove.
-func (r *Answer) Named() (out []Named) {
-	for i, c := range r.ran() {
-		cpu, memory := c.gain(cell.TotalCPU), c.gain(cell.RSSPeak)
-		if i == 0 {
-			out = append(out, Named{"today", settingText(r.Base), r.Base.Key(), memory.Default, cpu.Default})
-		}
-		out = append(out, Named{c.Name, settingText(c.Setting) + ", " + c.proven(), c.Setting.Key(),
-			cmp.Or(c.PeakBytes.Mid, memory.Tuned), cpu.Tuned})
 	}
 	return out
 }

@@ -60,7 +60,7 @@ func frontier(all []Prediction) []Prediction {
 	return out
 }
 
-// OnFrontier reports whether no other predicted setting beats gc in both CPU time and memory.
-func (r *Answer) OnFrontier(gc cell.GC) bool {
+// onFrontier reports whether no other predicted setting beats gc in both CPU time and memory.
+func (r *Answer) onFrontier(gc cell.GC) bool {
 	return slices.ContainsFunc(r.Frontier, func(p Prediction) bool { return p.GC == gc })
 }

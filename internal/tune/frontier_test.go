@@ -50,7 +50,7 @@ func TestWholeFrontier(t *testing.T) {
 		beaten := slices.ContainsFunc(r.Predicted, func(o Prediction) bool {
 			return o.CPU.Mid > 0 && o.PeakBytes.Mid > 0 && o.PeakBytes.Mid <= p.PeakBytes.Mid && o.CPU.Mid <= p.CPU.Mid && (o.PeakBytes.Mid < p.PeakBytes.Mid || o.CPU.Mid < p.CPU.Mid)
 		})
-		if beaten && r.OnFrontier(p.GC) {
+		if beaten && r.onFrontier(p.GC) {
 			t.Errorf("%s is on the frontier, and beaten", p.GC)
 		}
 		if p.Measured == nil {
@@ -87,8 +87,8 @@ func TestFrontierLeavesOutWhatCrawls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := r.Predicted[0]; least.CPU.Mid > 0 || r.OnFrontier(least.GC) || len(least.Withheld) == 0 {
-		t.Errorf("%s: %+v, is on the frontier: %v, withheld: %q", least.GC, least.CPU, r.OnFrontier(least.GC), least.Withheld)
+	if least := r.Predicted[0]; least.CPU.Mid > 0 || r.onFrontier(least.GC) || len(least.Withheld) == 0 {
+		t.Errorf("%s: %+v, is on the frontier: %v, withheld: %q", least.GC, least.CPU, r.onFrontier(least.GC), least.Withheld)
 	}
 	if len(r.Frontier) < 5 {
 		t.Errorf("%d settings on the frontier", len(r.Frontier))

@@ -43,18 +43,3 @@ func (t *tuning) expectProcs(procs int, records []*cell.Record) {
 		t.expectRow(procs, m)
 	}
 }
-
-// MapMetrics returns the metrics to show over GC settings and GOMAXPROCS, and whether more of
-// each is better: the objective and wall time. For a server, or if the objective is wall time,
-// CPU time takes its place; if that is the objective, peak memory.
-func (r *Answer) MapMetrics() (metrics [2]string, rises [2]bool) {
-	served := isServed(r.Base)
-	metrics = [2]string{r.Objective.metric(served), cell.WallTime}
-	if served || metrics[0] == cell.WallTime {
-		metrics[1] = cell.TotalCPU
-	}
-	if metrics[0] == metrics[1] {
-		metrics[1] = cell.RSSPeak
-	}
-	return metrics, [2]bool{r.Objective.rises(served), false}
-}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/plot"
 )
 
 // record is a run of a simulated program as the runner would report it, with every
@@ -339,12 +340,12 @@ func TestTuneExpectsRows(t *testing.T) {
 			t.Errorf("GOMAXPROCS=1, %s: %v s expected, %+.2f off", expected.GC, expected.Wall.Mid, off)
 		}
 	}
-	if metrics, rises := r.MapMetrics(); metrics != [2]string{cell.WallTime, cell.TotalCPU} || rises != [2]bool{} {
-		t.Errorf("maps of %q, %v", metrics, rises)
+	if f := r.ProcsMap().Figures; !slices.Equal(f, []plot.MapFigure{{Metric: cell.WallTime}, {Metric: cell.TotalCPU}}) {
+		t.Errorf("maps of %+v", f)
 	}
-	served := Answer{Objective: "max:rps", Base: cell.Config{Workload: "serve"}}
-	if metrics, rises := served.MapMetrics(); metrics != [2]string{"/figure:rps", cell.TotalCPU} || !rises[0] {
-		t.Errorf("maps of %q, %v", metrics, rises)
+	served := Answer{Objective: "max:rps", Base: cell.Config{Workload: "serve"}, Rows: []Row{{}}}
+	if f := served.ProcsMap().Figures; !slices.Equal(f, []plot.MapFigure{{Metric: "/figure:rps", Rises: true}, {Metric: cell.TotalCPU}}) {
+		t.Errorf("maps of %+v", f)
 	}
 }
 

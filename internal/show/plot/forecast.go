@@ -31,10 +31,10 @@ func from(measured bool) string {
 
 // A Named is a measured setting with a name in the answer of a tuned run.
 type Named struct {
-	Name       string // such as "today", or "fastest"
-	Setting    string // as environment variables, and whether it is proven
-	Key        string // of the configuration
-	Bytes, CPU float64
+	Name       string  // such as "today", or "fastest"
+	Setting    string  // as environment variables, and whether it is proven
+	Key        string  // of the configuration
+	Bytes, CPU float64 // peak memory, and CPU time in seconds: medians of the fresh rounds
 }
 
 // A Search is what a tuned run knows about CPU time and memory besides its records.

@@ -1,24 +1,23 @@
-package session
+package tune
 
 import (
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/tune"
 )
 
 func TestProcsMap(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"./prog", "a b"}, GC: cell.DefaultGC}
-	row := tune.Row{Ran: 8, Settings: []tune.Prediction{{GC: cell.DefaultGC},
+	row := Row{Ran: 8, Settings: []Prediction{{GC: cell.DefaultGC},
 		{GC: cell.GC{Percent: 400}}}}
 	for name, tc := range map[string]struct {
-		result tune.Answer
+		result Answer
 		cells  int
 	}{
-		"one row":  {tune.Answer{Base: base, Rows: []tune.Row{row}}, 2},
-		"two rows": {tune.Answer{Base: base, Rows: []tune.Row{row, {Procs: 1, Settings: row.Settings}}}, 4},
+		"one row":  {Answer{Base: base, Rows: []Row{row}}, 2},
+		"two rows": {Answer{Base: base, Rows: []Row{row, {Procs: 1, Settings: row.Settings}}}, 4},
 	} {
-		m := procsMap(&tc.result)
+		m := tc.result.ProcsMap()
 		if len(m.Forecasts) != tc.cells || len(m.Figures) != 2 {
 			t.Errorf("%s: %+v", name, m)
 		}
@@ -26,7 +25,7 @@ func TestProcsMap(t *testing.T) {
 			t.Errorf("%s: forecasts %+v", name, m.Forecasts)
 		}
 	}
-	if m := procsMap(&tune.Answer{Base: base}); m != nil {
+	if m := (&Answer{Base: base}).ProcsMap(); m != nil {
 		t.Errorf("nothing was predicted: %+v", m)
 	}
 }
