@@ -67,14 +67,8 @@ var classes = []Line{
 	{Class: wholeHeap, Remedy: "an isobar that knows this version of Go tells what"},
 	{Class: "goroutine stacks", Remedy: "a bound for those that one go statement starts", Proof: "isobar heap PID"},
 	{Class: "runtime structures", Remedy: "they follow the largest heap there was: a lower peak"},
-	{
-		Class: "C heap", Remedy: "malloc_trim",
-		Proof: "MALLOC_TRIM_THRESHOLD_=0 isobar lab run exec -- PROGRAM",
-	},
-	{
-		Class:  otherMemory,
-		Remedy: "what the program or its libraries map themselves",
-	},
+	{Class: "C heap", Remedy: "malloc_trim", Proof: "MALLOC_TRIM_THRESHOLD_=0 isobar lab run exec -- PROGRAM"},
+	{Class: otherMemory, Remedy: "what the program or its libraries map themselves"},
 	{Class: "program: code and constants", Remedy: "-ldflags=-s -w does not shrink it: only what runs is resident"},
 	{Class: "program: variables"},
 	{Class: "mapped files", Remedy: "the kernel drops clean pages by itself when memory is short"},

@@ -25,6 +25,11 @@ func (t *tuning) conclude() {
 	for i := range a.Choices {
 		a.Choices[i].Warnings = a.margin(a.Choices[i].Setting.GC)
 	}
+	first := func(doubt string) {
+		if doubt != "" {
+			a.Doubts = slices.Insert(a.Doubts, 0, doubt)
+		}
+	}
 	var waits moments
 	for _, p := range t.pilots {
 		waits.add(p.Waiting)
@@ -35,24 +40,22 @@ func (t *tuning) conclude() {
 		for _, w := range host.Disturbances(host.MeanNoise(t.noises)) {
 			contention = append(contention, w.Text)
 		}
-		a.Doubts = slices.Insert(a.Doubts, 0, strings.Join(contention, "; "))
+		first(strings.Join(contention, "; "))
 	}
 	if gc := a.Setting.GC; gc.Percent < 0 && gc.LimitBytes == 0 {
-		a.Doubts = slices.Insert(a.Doubts, 0, "today's GOGC=off has no GOMEMLIMIT: on more input than here nothing bounds "+
-			"memory; set GOMEMLIMIT to what the program may take")
+		first("today's GOGC=off has no GOMEMLIMIT: on more input than here nothing bounds memory; set GOMEMLIMIT to what " +
+			"the program may take")
 	}
-	if why := t.ownLimit(); why != "" && a.Outcome != SetsItself {
-		a.Doubts = slices.Insert(a.Doubts, 0, why)
+	if a.Outcome != SetsItself {
+		first(t.ownLimit())
 	}
-	if why := t.varies(); why != "" && !t.Objective.rises(isServed(t.Base)) {
-		a.Doubts = slices.Insert(a.Doubts, 0, why)
+	if !t.Objective.rises(isServed(t.Base)) {
+		first(t.varies())
 	}
 	if len(t.overload) > 0 {
-		a.Doubts = slices.Insert(a.Doubts, 0, t.overload[0])
+		first(t.overload[0])
 	}
-	if why := t.drifts(); why != "" {
-		a.Doubts = slices.Insert(a.Doubts, 0, why)
-	}
+	first(t.drifts())
 	if n := len(t.again); n > 0 {
 		a.Doubts = append(a.Doubts, fmt.Sprintf("the program failed in %d of %d runs, which were repeated: %s", n, a.Runs+n,
 			t.again[n-1]))

@@ -40,17 +40,13 @@ func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 	for i := range t.Procs {
 		t.expectProcs(arms[i+1].GOMAXPROCS, records[i+1])
 	}
-	base, err := t.group(arms[0], records[0])
+	results, err := t.compare(arms, records)
 	if err != nil {
 		return best, err
 	}
 	winner, least := 0, 1.0
 	for i := 1; i < len(arms); i++ {
-		arm, err := t.group(arms[i], records[i])
-		if err != nil {
-			return best, err
-		}
-		c := stat.Compare(base, arm, costMetric, 1)
+		c := results[i].by[costMetric]
 		if c.Pairs > 0 {
 			t.answer.Others = append(t.answer.Others, fmt.Sprintf("%s%s: %s the %s of %s, %s", settingText(arms[i]),
 				variantText(names[i]), ratioText(RatioOf(c)), nameOf(t.Objective.costName(isServed(t.Base))), settingText(best),

@@ -84,9 +84,7 @@ func (t *tuning) racers(e explored, runs int) []*racer {
 }
 
 func (t *tuning) newRacer(p Prediction) *racer {
-	r := &racer{config: t.Base, predicted: p, costs: map[int]float64{}}
-	r.config.GC = p.GC
-	return r
+	return &racer{config: t.with(p.GC), predicted: p, costs: map[int]float64{}}
 }
 
 func (t *tuning) run1(r *racer) error {
