@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/store"
@@ -201,9 +199,9 @@ func checkRecord(rec *cell.Record, planned *cell.Cell) error {
 		}
 		rec.Cell = *planned
 	}
-	for metric, value := range rec.Metrics { // values that the store would refuse
-		if metric == "" || strings.ContainsFunc(metric, unicode.IsSpace) || math.IsNaN(value) || math.IsInf(value, 0) {
-			return fmt.Errorf("metric %q = %v", metric, value)
+	for metric, value := range rec.Metrics {
+		if err := store.CheckMetric(metric, value); err != nil {
+			return err
 		}
 	}
 	return nil

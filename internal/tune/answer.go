@@ -75,7 +75,7 @@ func less(i Interval, what string) string {
 // gained describes a ratio of the objective's cost, and the best case that its interval allows.
 // If more of a printed figure is better, it states the increase of that figure.
 func (r *Answer) gained(cost Interval) (says, best string) {
-	name := r.Objective.costName(isServed(r.Base))
+	name := r.costName()
 	figure, rises := r.figure()
 	if !rises || cost.Lo <= 0 {
 		return less(cost, nameOf(name)), stat.Distinct(100*(1-cost.Lo), 0, 0) + " % may be saved"
@@ -83,9 +83,12 @@ func (r *Answer) gained(cost Interval) (says, best string) {
 	return less(cost.inverse(), nameOf(figure)), stat.Distinct(100*(1/cost.Lo-1), 0, 0) + " % may be gained"
 }
 
+// costName returns the name of the objective as a cost.
+func (r *Answer) costName() string { return r.Objective.costName(isServed(r.Base)) }
+
 // figure returns the objective's metric; rises reports whether it is a printed figure of which more is better.
 func (r *Answer) figure() (metric string, rises bool) {
-	metric, rises = strings.CutPrefix(r.Objective.costName(isServed(r.Base)), "1/")
+	metric, rises = strings.CutPrefix(r.costName(), "1/")
 	return metric, rises && metric != cell.Throughput
 }
 
@@ -120,7 +123,7 @@ func (r *Answer) Sentence() string {
 	switch r.Outcome {
 	case Recommended:
 		c := &r.Choices[0]
-		objective := r.Objective.costName(isServed(r.Base))
+		objective := r.costName()
 		gained, _ := r.gained(c.Cost)
 		parts := []string{gained}
 		for _, metric := range []string{cell.TotalCPU, cell.RSSPeak} {
@@ -151,7 +154,7 @@ func (r *Answer) Sentence() string {
 	case DefaultGood:
 		says := "leave " + settingText(r.Base) + ": " + r.Reason
 		if len(r.Choices) > 0 {
-			says += "; by " + r.Choices[0].rests(r.Objective.costName(isServed(r.Base)))
+			says += "; by " + r.Choices[0].rests(r.costName())
 		}
 		return says + r.besides()
 	case SetsItself:
@@ -169,7 +172,7 @@ func (r *Answer) Sentence() string {
 
 // open says what the runs leave open about a choice, and how many more may decide.
 func (r *Answer) open(c *Choice) string {
-	objective := r.Objective.costName(isServed(r.Base))
+	objective := r.costName()
 	gained, best := r.gained(c.Cost)
 	says := fmt.Sprintf("%s: %s by %s", settingText(c.Setting), gained, c.rests(objective))
 	// For runs that wait for a CPU, wall time stays uncertain for longer than CPU time.
@@ -292,7 +295,7 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 		return
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	objective := r.Objective.costName(isServed(r.Base))
+	objective := r.costName()
 	other := objective != cell.TotalCPU && objective != cell.RSSPeak
 	head, today := "  choice\tsetting\tpeak memory\tCPU time\t", ran[0]
 	row := fmt.Sprintf("  today\t%s\t%s\t%s\t", settingText(r.Base), bytesText(today.gain(cell.RSSPeak).Default),
@@ -386,8 +389,7 @@ func (r *Answer) writeRace(b *strings.Builder) {
 			continue
 		}
 		if first {
-			fmt.Fprintf(b, "\nmeasured in rounds: %s, as a ratio to today's\n",
-				nameOf(r.Objective.costName(isServed(r.Base))))
+			fmt.Fprintf(b, "\nmeasured in rounds: %s, as a ratio to today's\n", nameOf(r.costName()))
 			first = false
 		}
 		line := fmt.Sprintf("  %-14s %s  %s", c.GC, ratioText(*c.Cost), c.Out)

@@ -183,7 +183,7 @@ func (r *Answer) podLine() string {
 	if len(r.Pods) == 0 {
 		return ""
 	}
-	objective, largest := nameOf(r.Objective.costName(isServed(r.Base))), podName(r.Pods[len(r.Pods)-1].Setting.Pod)
+	objective, largest := nameOf(r.costName()), podName(r.Pods[len(r.Pods)-1].Setting.Pod)
 	p := r.SmallestPod()
 	if p == nil {
 		keeps := "keeps"
@@ -199,8 +199,7 @@ func (r *Answer) podLine() string {
 // PodTable returns a row per pod: size, setting, the objective as a ratio, peak memory,
 // throttling, the verdict and its reason. It has no rows if no pod was tried.
 func (r *Answer) PodTable() (head []string, rows [][]string) {
-	head = []string{"pod", "setting", nameOf(r.Objective.costName(isServed(r.Base))), "peak memory", "throttled",
-		"keeps it", "why"}
+	head = []string{"pod", "setting", nameOf(r.costName()), "peak memory", "throttled", "keeps it", "why"}
 	for _, p := range r.Pods {
 		cost := ratioText(p.Cost, 1+podTolerance)
 		if p.Outcome == PodFails {

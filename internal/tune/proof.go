@@ -49,7 +49,7 @@ func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 		c := results[i].by[costMetric]
 		if c.Pairs > 0 {
 			t.answer.Others = append(t.answer.Others, fmt.Sprintf("%s%s: %s the %s of %s, %s", settingText(arms[i]),
-				variantText(names[i]), ratioText(RatioOf(c)), nameOf(t.Objective.costName(isServed(t.Base))), settingText(best),
+				variantText(names[i]), ratioText(RatioOf(c)), nameOf(t.answer.costName()), settingText(best),
 				text.Plural(c.Pairs, "round")))
 		}
 		if c.Pairs == rounds && c.Ratio < least && c.Hi < 1 {
@@ -97,7 +97,7 @@ func (t *tuning) proven() []string {
 	if isServed(t.Base) {
 		out = []string{P99.metric(true), P999.metric(true), cell.TotalCPU, cell.RSSPeak, cell.GCCPUTotal}
 	}
-	if name := t.Objective.costName(isServed(t.Base)); !slices.Contains(out, name) {
+	if name := t.answer.costName(); !slices.Contains(out, name) {
 		out = append([]string{name}, out...)
 	}
 	return out

@@ -225,7 +225,7 @@ func readMarks(data []byte, file string) (map[int]*cell.Record, error) {
 			var rec cell.Record
 			err := cell.Decode(strings.NewReader("{"+text), &rec)
 			for metric, value := range rec.Metrics {
-				err = cmp.Or(err, checkMetric(metric, value))
+				err = cmp.Or(err, CheckMetric(metric, value))
 			}
 			pending = &cell.Record{Cell: rec.Cell, Metrics: rec.Metrics, Origin: rec.Origin}
 			if c := rec.Cell; err == nil && (c.Block < 0 || c.Order < 0) {

@@ -118,7 +118,7 @@ func (a *appender) append(rec *cell.Record, profiles map[string][]byte) error {
 		return a.refused(index)
 	}
 	for metric, value := range rec.Metrics {
-		if err := checkMetric(metric, value); err != nil {
+		if err := CheckMetric(metric, value); err != nil {
 			return fmt.Errorf("cell %d: %w", index, err)
 		}
 		if _, err := a.sample.Exec(a.run, index, metric, value); err != nil {
@@ -141,8 +141,8 @@ func (a *appender) append(rec *cell.Record, profiles map[string][]byte) error {
 	return nil
 }
 
-// checkMetric returns an error if the store cannot hold a metric.
-func checkMetric(name string, value float64) error {
+// CheckMetric returns an error if the store cannot hold a metric.
+func CheckMetric(name string, value float64) error {
 	if name == "" || strings.ContainsFunc(name, unicode.IsSpace) {
 		return fmt.Errorf("metric %q: want a name without spaces", name)
 	}
