@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"time"
 
@@ -96,9 +97,28 @@ func (o *heapOptions) check(args []string) error {
 // writes reports whether a file was asked for.
 func (o *heapOptions) writes() bool { return o.save != "" || o.pprof != "" || o.html != "" }
 
+// checkFiles returns an error if a file that was asked for cannot be written.
+func (o *heapOptions) checkFiles() error {
+	if _, err := os.Lstat(o.save); o.save != "" && err == nil {
+		return fmt.Errorf("heap: --save: %s exists: name a new file", o.save)
+	}
+	for _, f := range []struct{ flag, file string }{{"save", o.save}, {"html", o.html}, {"pprof", o.pprof}} {
+		if f.file == "" {
+			continue
+		}
+		if err := atomicfile.Check(f.file); err != nil {
+			return fmt.Errorf("heap: --%s: %w", f.flag, err)
+		}
+	}
+	return nil
+}
+
 func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error {
 	if o.ledger {
 		return a.heapLedger(ctx, targets[0], o)
+	}
+	if err := o.checkFiles(); err != nil { // before a process stands still for nothing
+		return err
 	}
 	if o.every > 0 {
 		for len(targets) < o.count {
