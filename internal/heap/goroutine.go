@@ -54,10 +54,12 @@ func goroutines(im *image.Image, res *graph.Result) []Goroutines {
 	return all
 }
 
-// standsIn returns the innermost function outside of package runtime, sync and internal packages.
+// standsIn returns the innermost function outside of package runtime, sync and internal packages. Assembly that
+// compiled code calls, such as gcWriteBarrier, has no package.
 func standsIn(frames []string) string {
 	for _, f := range frames {
-		if !strings.HasPrefix(f, "runtime.") && !strings.HasPrefix(f, "sync.") && !strings.HasPrefix(f, "internal/") {
+		if strings.Contains(f, ".") && !strings.HasPrefix(f, "runtime.") && !strings.HasPrefix(f, "sync.") &&
+			!strings.HasPrefix(f, "internal/") {
 			return f
 		}
 	}

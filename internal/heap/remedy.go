@@ -49,7 +49,7 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 		return gone(n, "stop timers that are done with: Timer.Stop, or a context that is cancelled")
 	case strings.HasPrefix(path[0].Label, "goroutine ") && path[0].Label != "goroutine runtime.main" &&
 		(len(path) == 1 || strings.HasPrefix(n.Label, " in ")):
-		return gone(n, "end the goroutines: a closed channel or a cancelled context")
+		return gone(n, "end the goroutines that do no work: a closed channel or a cancelled context")
 	case strings.HasPrefix(n.Type, "map["):
 		if elem != nil && elem.Objects > 8 {
 			return aid{"bound it, if it grows; hold values instead of pointers, or handles of package slab",

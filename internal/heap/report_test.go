@@ -92,7 +92,7 @@ func TestHoldersOfACache(t *testing.T) {
 
 // TestGoroutinesAreToEnd: stacks of goroutines get a remedy, main's does not.
 func TestGoroutinesAreToEnd(t *testing.T) {
-	for label, want := range map[string]string{"goroutine main.leak.func1": "end the goroutines", "goroutine runtime.main": ""} {
+	for label, want := range map[string]string{"goroutine main.leak.func1": "end the goroutines that do no work", "goroutine runtime.main": ""} {
 		frame := &Node{Label: " in main.f", Type: "unknown", Retained: 1000, Objects: 9}
 		root := &Node{Label: label, Retained: 1000, Children: []*Node{frame}}
 		r := &Report{Totals: graph.Totals{Live: 1000}, Tree: &Node{Retained: 1000, Children: []*Node{root}}}
@@ -120,6 +120,18 @@ func TestRemedyOfAPool(t *testing.T) {
 			{Label: ".b", Type: "[]uint8", Retained: 4 << 20, Unused: 4 << 20}}
 		if a := remedy(path, nil, 4<<20, 0); !strings.HasPrefix(a.do, want) {
 			t.Errorf("%s: the remedy is %+v, want %q", typ, a, want)
+		}
+	}
+}
+
+func TestGoroutinesStandInTheProgram(t *testing.T) {
+	for want, frames := range map[string][]string{
+		"main.put":       {"gcWriteBarrier", "runtime.wbMove", "internal/runtime/maps.(*Map).Put", "main.put", "main.main"},
+		"runtime.gopark": {"runtime.gopark", "goexit"},
+		"unknown":        nil,
+	} {
+		if got := standsIn(frames); got != want {
+			t.Errorf("%q: stands in %s, want %s", frames, got, want)
 		}
 	}
 }
