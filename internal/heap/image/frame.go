@@ -2,7 +2,9 @@ package image
 
 import (
 	"encoding/binary"
+	"slices"
 	"sort"
+	"strings"
 )
 
 // Constants of package internal/abi, the same in all versions that layout knows.
@@ -79,11 +81,27 @@ func (w *walker) walk() bool {
 		}
 		callee, pc, sp = name, next, fr.fp
 	}
+	g.Start = started(g.Start, g.Frames)
 	if !complete {
 		w.block(sp, w.s.hi, "") // frames are lost from here on
 	}
 	w.reachObjects()
 	return complete
+}
+
+// started returns the first function of a goroutine, by its frames. A method Go, as of sync.WaitGroup, starts one
+// that calls the function it is given: that one tells goroutines apart.
+func started(first string, frames []string) string {
+	i := slices.Index(frames, first)
+	if i < 1 || !strings.HasSuffix(first, ").Go.func1") {
+		return first
+	}
+	for _, runtime := range []string{"runtime.", "sync.", "internal/"} {
+		if strings.HasPrefix(frames[i-1], runtime) {
+			return first
+		}
+	}
+	return frames[i-1]
 }
 
 // unwind sets the end of a frame of delta bytes, and returns its return address.

@@ -23,3 +23,22 @@ func TestBlockEnds(t *testing.T) {
 		}
 	}
 }
+
+func TestStarted(t *testing.T) {
+	const group = "sync.(*WaitGroup).Go.func1"
+	for _, c := range []struct {
+		first, want string
+		frames      []string
+	}{
+		{group, "main.serve.func2", []string{"runtime.gopark", "main.work", "main.serve.func2", group, "runtime.goexit"}},
+		{group, group, []string{"runtime.gopark", group, "runtime.goexit"}}, // not there yet
+		{group, group, nil},
+		{"golang.org/x/sync/errgroup.(*Group).Go.func1", "main.fetch", []string{"main.fetch",
+			"golang.org/x/sync/errgroup.(*Group).Go.func1", "runtime.goexit"}},
+		{"main.serve", "main.serve", []string{"main.work", "main.serve", "runtime.goexit"}},
+	} {
+		if got := started(c.first, c.frames); got != c.want {
+			t.Errorf("%s of %q: %s, want %s", c.first, c.frames, got, c.want)
+		}
+	}
+}
