@@ -118,7 +118,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 			return fmt.Errorf("tune: --like: %w", err)
 		}
 	}
-	c.Variants, c.Calls, c.Direct = prepared.Variants, calls, direct
+	c.Variants, c.Calls, c.Direct, c.Assumed = prepared.Variants, calls, direct, o.assumed()
 	log, err := a.openLog(ctx, o, &c)
 	if err != nil {
 		return err

@@ -264,6 +264,19 @@ func (o *tuneOptions) baseline() (cell.GC, error) {
 	return cell.EnvironmentGC(os.Environ())
 }
 
+// assumed reports whether today's GOGC is taken to be Go's default, because no flag and no environment has it.
+func (o *tuneOptions) assumed() bool {
+	environ := os.Environ()
+	if pid, err := strconv.Atoi(o.like); err == nil {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		environ = strings.Split(string(data), "\x00")
+	} else if o.like != "" { // metrics have the one in force
+		return false
+	}
+	set := func(entry string) bool { return strings.HasPrefix(entry, "GOGC=") }
+	return o.current == "" && !slices.ContainsFunc(environ, set)
+}
+
 // name returns the name of the run in the store.
 func (o *tuneOptions) name(command []string) string {
 	switch {

@@ -215,3 +215,20 @@ func TestCollectorCalls(t *testing.T) {
 		t.Errorf("a source file: %q", got)
 	}
 }
+
+// TestTodayMayBeAnother: servers such as VictoriaMetrics set another GOGC than 100, unless the environment has one.
+func TestTodayMayBeAnother(t *testing.T) {
+	for _, c := range []struct {
+		assumed bool
+		calls   []string
+		want    bool
+	}{{true, []string{setPercent}, true}, {false, []string{setPercent}, false}, {true, []string{setLimit}, false}} {
+		tuned := newTuning(Config{Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Objective: CPU,
+			Assumed: c.assumed, Calls: c.calls}, nil)
+		tuned.conclude()
+		doubts := strings.Join(tuned.answer.Doubts, "\n")
+		if strings.Contains(doubts, "another one than the 100 measured here; give that one with --current") != c.want {
+			t.Errorf("%+v: doubts %q", c, doubts)
+		}
+	}
+}
