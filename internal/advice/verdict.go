@@ -98,8 +98,8 @@ func (k *subject) appended() {
 // proposals are the changes of which only a trial tells whether they save: what proposes them where the code has
 // what they rest on.
 var proposals = []func(*subject){
-	(*subject).framed, func(k *subject) { k.room(false) }, func(k *subject) { k.room(true) }, (*subject).together,
-	(*subject).scratch, (*subject).mapped, (*subject).spacious,
+	(*subject).branched, (*subject).keyed, (*subject).framed, func(k *subject) { k.room(false) },
+	func(k *subject) { k.room(true) }, (*subject).together, (*subject).scratch, (*subject).mapped, (*subject).spacious,
 }
 
 // others are the fixes that are proposed beside the remedy, the first that saves in its place.
