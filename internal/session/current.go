@@ -86,6 +86,10 @@ func metricsGC(r io.Reader) (cell.GC, error) {
 	case percent < 0 || percent > math.MaxInt32: // off
 		text = "off"
 	}
+	const mib = 1 << 20
+	if limit >= 1<<10*mib { // a share of a container's memory, which nobody writes in bytes
+		limit = math.Floor(limit/mib) * mib
+	}
 	if limit > 0 {
 		bytes = strconv.FormatFloat(limit, 'f', 0, 64)
 	}

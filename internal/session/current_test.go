@@ -36,6 +36,10 @@ func TestRunningGC(t *testing.T) {
 	if got, err := RunningGC(t.Context(), server.URL); err != nil || got != (cell.GC{Percent: 250, LimitBytes: 1 << 20}) {
 		t.Errorf("metrics with labels and timestamps: %+v, %v", got, err)
 	}
+	body = "go_gc_gogc_percent 75\ngo_gc_gomemlimit_bytes 2.2748859187e+10\n"
+	if got, err := RunningGC(t.Context(), server.URL); err != nil || got != (cell.GC{Percent: 75, LimitBytes: 21695 << 20}) {
+		t.Errorf("metrics of a share of the machine's memory: %+v, %v", got, err)
+	}
 	body = "go_gc_gogc_percent 0\n"
 	if _, err := RunningGC(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "without end") {
 		t.Errorf("metrics of GOGC=0: %v", err)
