@@ -88,3 +88,13 @@ func digest(h hash.Hash32, name string) uint32 {
 	h.Write([]byte("let"))
 	return h.Sum32()
 }
+
+// cut returns a part of what it is given.
+func cut(b []byte) []byte {
+	if len(b) > 3 {
+		return b[:3]
+	}
+	return b
+}
+
+func first(s string) string { return string(cut([]byte(s))) }
