@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/printer"
+	"go/types"
 	"maps"
 	"path"
 	"path/filepath"
@@ -140,7 +141,8 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 // the kind of site that calls them.
 var byRuntime = map[string]life.Kind{
 	"convT": life.Box, "growslice": life.Append, "makeslice": life.Make, "concatstring": life.Concat,
-	"slicebytetostring": life.Convert, "stringtoslice": life.Convert, "makemap": life.Map, "mapassign": life.MapGrow,
+	"slicebytetostring": life.Convert, "slicerunetostring": life.Convert, "intstring": life.Convert,
+	"stringtoslice": life.Convert, "makemap": life.Map, "mapassign": life.MapGrow,
 	"newproc": life.Go, "deferproc": life.Defer, "makechan": life.Channel,
 }
 
@@ -155,11 +157,29 @@ func byKind(sites []*life.Site, leaf string) []*life.Site {
 		}
 		for begin, kind := range byRuntime {
 			if s.Kind == kind && strings.HasPrefix(name, begin) {
-				return true
+				return kind != life.Convert || calls(name, s.Instr.(*ssa.Convert))
 			}
 		}
 		return false
 	})
+}
+
+// calls reports whether a conversion calls a runtime function, which is named after what it converts: for example,
+// slicebytetostring.
+func calls(name string, c *ssa.Convert) bool {
+	spelled := func(t types.Type) string {
+		list, ok := t.Underlying().(*types.Slice)
+		switch {
+		case !ok && life.IsString(t):
+			return "string"
+		case !ok:
+			return "int"
+		case types.Identical(list.Elem().Underlying(), types.Typ[types.Rune]):
+			return "slicerune"
+		}
+		return "slicebyte"
+	}
+	return strings.Replace(name, "to", "", 1) == spelled(c.X.Type())+spelled(c.Type())
 }
 
 // movesSlice begins the names of the runtime functions that move a slice, begun on the

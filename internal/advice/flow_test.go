@@ -405,3 +405,21 @@ func TestRunesBecomeStrings(t *testing.T) {
 		t.Errorf("%v: want the conversion", made)
 	}
 }
+
+// TestConversionsByDirection: of two conversions of a line, the runtime's function tells which one made an object.
+func TestConversionsByDirection(t *testing.T) {
+	_, p := explainerOf(t, "package m\n\nfunc f(s string, of func(...any)) string {\n"+
+		"\tof([]byte(s), []rune(s)); return string(append([]byte(s), s...)) + string([]rune(s))\n}\n")
+	at := place{p.Fset.Position(p.Files[0].Package).Filename, 4}
+	for leaf, want := range map[string]string{"slicebytetostring": "string(append([]byte(s), s...))",
+		"stringtoslicebyte": "[]byte(s) []byte(s)", "slicerunetostring": "string([]rune(s))",
+		"stringtoslicerune": "[]rune(s) []rune(s)", "growslice": "append([]byte(s), s...)"} {
+		var made []string
+		for _, s := range choose(p, at, "runtime."+leaf, 64) {
+			made = append(made, spelled(p, s.Node))
+		}
+		if got := strings.Join(made, " "); got != want {
+			t.Errorf("%s made %s, want %s", leaf, got, want)
+		}
+	}
+}

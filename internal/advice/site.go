@@ -21,8 +21,7 @@ var buffers = []string{"bytes.Buffer", "strings.Builder"}
 
 // allocators are prefixes of the runtime functions that a CPU profile shows below an allocating line.
 var allocators = slices.AppendSeq([]string{
-	"mallocgc", "newobject", "newarray", "intstring", "slicerunetostring", "rawstring", "rawbyteslice", "moveSlice",
-	"gcWriteBarrier", "gcAssistAlloc",
+	"mallocgc", "newobject", "newarray", "rawstring", "rawbyteslice", "moveSlice", "gcWriteBarrier", "gcAssistAlloc",
 }, maps.Keys(byRuntime))
 
 // of returns what the profiles have of the allocations that a finding is about: the
