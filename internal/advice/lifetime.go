@@ -29,7 +29,8 @@ type lifetime struct {
 	kind    lifeKind
 	in      string      // died: with the call of this function; otherwise the function that makes or returns it
 	round   bool        // died: with the round of a loop there
-	through string      // the field that held it meanwhile
+	through string      // the field that held it as a function returned
+	callee  string      // died: that function
 	late    bool        // died: at the latest, because calls of functions below were not seen
 	holder  life.Holder // kept: by whom
 	open    string      // unproved: who may keep it
@@ -64,7 +65,7 @@ func (l lifetime) String() string {
 	case l.through != "" && l.kind == escaped:
 		text += ", in " + l.through
 	case l.through != "" && l.kind != kept:
-		text += ", held by " + l.through + " until then"
+		text += ", held by " + l.through + " as " + l.callee + " returned"
 	}
 	for _, other := range l.too {
 		text += ", and " + other

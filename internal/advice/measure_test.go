@@ -39,7 +39,7 @@ var plantedLifetimes = []struct{ function, kind, want string }{
 	{"Recovers", "make", "dies with the call of planted.Recovers"},
 	{"Named.func1", "make", "returned by planted.Named"},
 	{"Shadow", "make", "dies with the call of planted.Shadow"},
-	{"buffer.fill", "make", "dies with the call of planted.Local, held by buffer.b until then"},
+	{"buffer.fill", "make", "dies with the call of planted.Local, held by buffer.b as planted.buffer.fill returned"},
 	{"Captured.func1", "make", "dies with the call of planted.Captured"},
 	{"build", "call", "dies with the call of planted.Build"},
 	{"Prepared", "composite literal", "dies with the call of planted.Prepared"},

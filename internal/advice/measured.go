@@ -333,7 +333,8 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 		}
 		alive := min(left, float64(now.live)/float64(now.made))
 		if alive < left {
-			before.add(lifetime{kind: died, in: shortName(f.function), through: through, late: late}, weight*(left-alive))
+			before.add(lifetime{kind: died, in: shortName(f.function), through: through, callee: shortName(frames[top].function),
+				late: late}, weight*(left-alive))
 		}
 		left, last, top, through, late = alive, now, i, now.field(), false
 	}
