@@ -83,6 +83,7 @@ type Explained struct {
 	roomy   bool    // a map with so much room that the runtime allocates it even if it does not escape
 	cause   *cause
 	spots   []spot         // where the compiler has the expression, or the candidates
+	call    place          // of Callee; spots are then lines of its code that are inlined here
 	begins  token.Position // the declared function around it
 	generic bool           // the function is generic
 	mended  Finding        // the remedy as a finding, if it has its own fix
@@ -144,11 +145,12 @@ func (e *Explained) Life() string {
 // packages that it calls.
 type cause struct {
 	at       place
-	function string // around the line, as the profile names it
-	callee   string // the function outside; "" for the line itself
-	leaf     string // the function that allocates: below callee, or the runtime's for the line itself
-	several  bool   // several functions do
-	site            // what it allocates
+	function string         // around the line, as the profile names it
+	callee   string         // the function outside; "" for the line itself
+	leaf     string         // the function that allocates: below callee, or the runtime's for the line itself
+	several  bool           // several functions do
+	copied   map[place]bool // lines of callee that allocate, where it is inlined; the zero place for others
+	site                    // what it allocates
 	chains   map[string]*chain
 }
 
@@ -229,6 +231,7 @@ type chain struct {
 	frames []frame // the callers: of other packages up to the line, then those of the packages
 	inside int     // number of frames below the line's function, origin included: 0 if the line itself allocates
 	beyond string  // the first function of another package that called one of them; "" if the stack ends
+	test   string  // the function of a test that it is inlined into; tests are not compiled again
 	cut    bool    // frames were left out
 	made   bool    // memory was allocated; otherwise the line calls code that only computes
 	site           // with all CPU time of what the line calls
@@ -252,7 +255,7 @@ const chainLimit = 48
 
 // cause charges a sample to its cause. inner are the frames below the line, leaf first;
 // above is the rest of the stack.
-func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []profile.Line) {
+func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []profile.Line, in body) {
 	allocator := func(f profile.Line) bool { return allocates(f.Function.Name) }
 	if t == (Totals{}) || t.CPU != 0 && len(inner) == 0 {
 		return // the line only computes
@@ -273,7 +276,7 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 	key := causeKey{at, literals(function), callee, entered}
 	c := j.causes[key]
 	if c == nil {
-		c = &cause{at: at, function: function, callee: callee, chains: map[string]*chain{}}
+		c = &cause{at: at, function: function, callee: callee, chains: map[string]*chain{}, copied: map[place]bool{}}
 		j.causes[key] = c
 	}
 	if cmp.Or(len(function)-len(c.function), strings.Compare(function, c.function)) < 0 {
@@ -287,12 +290,22 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 		c.several = c.several || c.leaf != "" && c.leaf != leaf
 		c.leaf = cmp.Or(c.leaf, leaf)
 		c.charge(t, size)
+		at := place{} // deeper
+		if n := len(inner); n > 0 && n == in.within {
+			at = place{inner[0].Function.Filename, int(inner[0].Line)}
+		}
+		if t.CPU == 0 {
+			c.copied[at] = true
+		}
 	}
 	way, name := j.chain(inner, above)
 	if c.chains[name] == nil {
 		c.chains[name] = way
 	}
 	way = c.chains[name]
+	if strings.HasSuffix(in.of.Function.Filename, "_test.go") {
+		way.test = shortName(in.of.Function.Name)
+	}
 	way.made = way.made || made
 	way.charge(t, size)
 	if b, ok := j.timings.benchmark(above); ok && t.Objects > 0 {

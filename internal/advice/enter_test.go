@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -74,5 +75,98 @@ func TestEnteredReportsWhatItCannotRead(t *testing.T) {
 	}
 	if entered(name) == nil {
 		t.Error("what is no profile is read")
+	}
+}
+
+const wrapping = `package m
+
+import (
+	"bytes"
+	"io"
+)
+
+//go:noinline
+func Closer(b []byte) io.ReadCloser {
+	r := &reader{b}
+	return io.NopCloser(r)
+}
+
+type reader struct{ b []byte }
+
+func (r *reader) Read([]byte) (int, error) { return 0, io.EOF }
+
+//go:noinline
+func Handed(b []byte) int {
+	return size(bytes.NewReader(b))
+}
+
+//go:noinline
+func size(r io.Reader) int {
+	n, _ := io.Copy(io.Discard, r)
+	return int(n)
+}
+
+type numbers struct{ v [4]int }
+
+func small(n int) *numbers { return &numbers{[4]int{n}} }
+
+func Wrapped(n int) *numbers { return small(n) }
+`
+
+const wrappingTest = `package m
+
+import "testing"
+
+var kept any
+
+func BenchmarkCloser(b *testing.B) {
+	for b.Loop() {
+		kept = Closer(nil)
+	}
+}
+
+func BenchmarkHanded(b *testing.B) {
+	for b.Loop() {
+		kept = Handed(nil) > 0
+	}
+}
+
+func BenchmarkWrapped(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		kept = Wrapped(i)
+	}
+}
+`
+
+// TestInlinedCodeIsThatOfItsFunction: where a function is inlined, what it makes is on the heap for what that code
+// does with it: the packages' code with what the library makes, a benchmark with what the packages make.
+func TestInlinedCodeIsThatOfItsFunction(t *testing.T) {
+	if testing.Short() || invariant.Race {
+		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
+	}
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": wrapping,
+		"m_test.go": wrappingTest})
+	c := Config{Dir: dir, Patterns: []string{"."}}
+	var err error
+	if c.Profiles, _, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"io.NopCloser": "return io.NopCloser(r) (return), line 11",
+		"bytes.NewReader": "n, _ := io.Copy(io.Discard, r) (call parameter), line 25",
+		"m.small": "return &numbers{...} (return), line 31; there may be other ways; it is inlined into m.BenchmarkWrapped, " +
+			"which decides there"}
+	for _, e := range r.Evidence.Account.Sites {
+		name := cmp.Or(e.Callee, e.Function)
+		if flow, ok := want[name]; ok && (e.Flow != flow || e.Verdict != Look) {
+			t.Errorf("%s: %s, %q, want %s, %q", name, e.Verdict, e.Flow, Look, flow)
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not in the account: %v", want)
 	}
 }

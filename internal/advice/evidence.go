@@ -281,7 +281,7 @@ func (j *joiner) charge(s *profile.Sample, t Totals) {
 			break
 		}
 		j.within++
-		j.cause(s, t, place{file, int(f.Line)}, stack[:i], stack[i:])
+		j.cause(s, t, place{file, int(f.Line)}, stack[:i], stack[i:], inlined(s, i))
 		return
 	}
 	j.outside.add(t)
@@ -297,11 +297,29 @@ func (j *joiner) own(l profile.Line) (string, bool) {
 // frames returns the lines of a stack, leaf first.
 func frames(s *profile.Sample) (out []profile.Line) {
 	for _, loc := range s.Location {
-		for _, line := range loc.Line {
-			if line.Function != nil {
-				out = append(out, line)
-			}
-		}
+		out = append(out, linesOfLocation(loc)...)
 	}
 	return out
+}
+
+func linesOfLocation(loc *profile.Location) []profile.Line {
+	return slices.DeleteFunc(slices.Clone(loc.Line), func(l profile.Line) bool { return l.Function == nil })
+}
+
+// A body is where a line was compiled.
+type body struct {
+	within int          // frames below the line that are inlined into it
+	of     profile.Line // of the function that all of them are in
+}
+
+// inlined returns the body of the i-th line of a stack.
+func inlined(s *profile.Sample, i int) body {
+	for _, loc := range s.Location {
+		all := linesOfLocation(loc)
+		if i < len(all) {
+			return body{i, all[len(all)-1]}
+		}
+		i -= len(all)
+	}
+	return body{}
 }

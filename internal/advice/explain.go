@@ -303,6 +303,11 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	switch {
 	case c.callee != "":
 		e.Callee = shortName(c.callee)
+		for at := range c.copied {
+			if !c.copied[place{}] {
+				e.call, e.spots = c.at, append(e.spots, spot{place{below(at.file), at.line}, anyColumn})
+			}
+		}
 	case s != nil:
 		e.object = fixedSize(s)
 	}
@@ -321,7 +326,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		if e.What = spelled(p, s.Node); c.callee == "" {
 			e.Kind = s.Kind.String()
 		}
-		if c.callee == "" && (s.Kind != life.MapGrow || k.firstGroup()) {
+		if s.Kind != life.MapGrow || k.firstGroup() {
 			e.locate(p, s)
 		}
 		if made, ok := s.Instr.(*ssa.MakeMap); ok {

@@ -23,6 +23,9 @@ const inlinable = "canInlineFunction"
 // escaping reports whether a fact says that something goes to the heap.
 func escaping(f *Fact) bool { return strings.HasPrefix(f.Code, "escape") }
 
+// anyColumn is the column of a spot that stands for all inlined code of a line: profiles tell no more of it.
+const anyColumn = -1
+
 // escapes are the compiler's facts by spot; the file of a spot is its name and its directory's.
 type escapes map[spot][]*Fact
 
@@ -55,6 +58,10 @@ func (x *explainer) escapes(ctx context.Context, files overlay, back func(spot) 
 		at := f.at(-1, anywhere)
 		at.file = below(at.file)
 		said[at] = append(said[at], f)
+		if f.inlined() {
+			at.column = anyColumn
+			said[at] = append(said[at], f)
+		}
 	}
 	return said, err
 }
@@ -154,7 +161,7 @@ func (x *explainer) sized(e *Explained, all []way, into string) []way {
 }
 
 // intoBenchmark returns the benchmark that makes a part of the memory because the
-// function is inlined there; tests are not compiled again. It returns "" for none.
+// function is inlined there. It returns "" for none.
 func (e *Explained) intoBenchmark() (name string) {
 	if !e.inlined {
 		return ""
@@ -163,9 +170,9 @@ func (e *Explained) intoBenchmark() (name string) {
 	all, most, direct := int64(0), int64(0), int64(0)
 	for _, w := range e.cause.ways() {
 		all += w.Bytes
-		if len(w.frames) == 0 && strings.Contains(w.beyond, ".Benchmark") {
+		if w.test != "" {
 			if direct += w.Bytes; w.Bytes > most {
-				most, name = w.Bytes, shortName(w.beyond)
+				most, name = w.Bytes, w.test
 			}
 		}
 	}
@@ -209,7 +216,8 @@ func (e *Explained) unsized() bool {
 	return e.object == 0 && e.Size > most && slices.Contains(late, e.Kind)
 }
 
-// locate records where the compiler has an expression, if the compiler explains what the expression makes.
+// locate records where the compiler has an expression, if the compiler explains what the expression makes, and where
+// the function around it begins.
 func (e *Explained) locate(p *life.Package, s *life.Site) {
 	at, fn := p.Fset.Position(p.Spot(s)), s.Func
 	for fn.Parent() != nil {
@@ -219,9 +227,9 @@ func (e *Explained) locate(p *life.Package, s *life.Site) {
 	if decl, ok := fn.Syntax().(*ast.FuncDecl); ok && decl.Recv != nil {
 		begins = decl.Recv.Opening
 	}
+	e.begins, e.generic = p.Fset.Position(begins), fn.TypeParams().Len() > 0
 	if at.Line > 0 {
-		e.spots, e.begins = append(e.spots, spotOf(at)), p.Fset.Position(begins)
-		e.generic = fn.TypeParams().Len() > 0
+		e.spots = append(e.spots, spotOf(at))
 	}
 }
 
@@ -251,7 +259,7 @@ func (e *Explained) about(said escapes) (all []*Fact) {
 		for _, f := range said[s] {
 			list := strings.HasPrefix(f.Message, "... argument")
 			state := closure && strings.HasPrefix(f.Message, "#")
-			if escaping(f) && list == listing && !(boxing && boxed(f)) && !state {
+			if escaping(f) && list == listing && !(boxing && boxed(f)) && !state && (e.call.line == 0 || f.passes(e.call)) {
 				all = append(all, f)
 			}
 		}
@@ -262,14 +270,24 @@ func (e *Explained) about(said escapes) (all []*Fact) {
 	return all
 }
 
+// copies reports whether a fact is about a copy of a site in code that inlines its function.
+func (e *Explained) copies(f *Fact) bool {
+	if e.call.line > 0 {
+		return f.where(-1).line != e.call.line || below(f.file) != below(e.call.file)
+	}
+	return f.inlined()
+}
+
 // way returns the only way of a site to the heap, the zero way if the compiler names several; the heaviest
 // ways of inlined copies, if these are most of it; and the weight of all that the compiler says. If only
 // tests, which are not compiled, inline the code, the way is that of the function itself.
 func (x *explainer) way(e *Explained, said escapes) (it way, copies []way, all int64) {
 	weights, about := map[way]int64{}, e.about(said)
-	inlined := e.inlined && slices.ContainsFunc(e.cause.ways(), func(w *chain) bool { return len(w.frames) > 0 })
+	inlined := e.inlined && slices.ContainsFunc(e.cause.ways(), func(w *chain) bool {
+		return len(w.frames) > 0 && w.test == ""
+	})
 	for _, f := range about {
-		if f.inlined() != inlined {
+		if e.copies(f) != inlined {
 			continue
 		}
 		weight := int64(1)
@@ -339,7 +357,7 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 			break
 		}
 		how := strings.LastIndex(text, " (")
-		hidden := strings.TrimLeft(text, ".~") != text || strings.Contains(text, "#yield") // the line does not show it
+		hidden := strings.HasPrefix(text, ".") || strings.ContainsAny(text, "~#") // the line does not show it
 		if (hidden || f.at(step, anywhere) != at) && how > 0 {
 			text = strings.TrimSpace(x.src.line(at.file, at.line)) + text[how:]
 		}
@@ -383,10 +401,10 @@ func (x *explainer) called(at spot) *ssa.Function {
 	return nil
 }
 
-// through returns the bytes made on the ways that pass a line, or on all ways if the line is 0.
+// through returns the bytes that code of the packages makes on the ways that pass a line; all bytes if the line is 0.
 func (c *cause) through(at place) (bytes int64) {
 	for _, w := range c.ways() {
-		if at.line == 0 || slices.ContainsFunc(w.frames, func(f frame) bool {
+		if at.line == 0 || w.test == "" && slices.ContainsFunc(w.frames, func(f frame) bool {
 			return f.line == at.line && below(f.file) == below(at.file)
 		}) {
 			bytes += max(w.Bytes, 1)

@@ -311,21 +311,26 @@ func TestBenchmarksDecideOfWhatTheyInline(t *testing.T) {
 	const here = "; it is inlined into m.BenchmarkSmall, which decides there"
 	for _, tt := range []struct {
 		inlined bool
-		beyond  string
+		test    string
+		through string
 		want    bool
 	}{
-		{true, "example.org/m.BenchmarkSmall", true},
-		{false, "example.org/m.BenchmarkSmall", false},
-		{true, "sort.Slice", false},
+		{true, "m.BenchmarkSmall", "", true},
+		{true, "m.BenchmarkSmall", "here", true}, // all of Inlined is in the benchmark
+		{false, "", "", false},
+		{true, "", "", false},
 	} {
 		e := Explained{File: filepath.Base(file), Line: 1 + strings.Count(before, "\n"), What: "p{…}", Verdict: Look,
-			inlined: tt.inlined, cause: &cause{chains: map[string]*chain{"": {made: true, beyond: tt.beyond,
+			inlined: tt.inlined, cause: &cause{chains: map[string]*chain{"": {made: true, test: tt.test,
 				site: site{Totals: Totals{Bytes: 100}}}}}}
+		if before, _, ok := strings.Cut(flowing, "// "+tt.through+"\n"); ok && tt.through != "" {
+			e.cause.chains[""].frames = []frame{{place: place{file, 1 + strings.Count(before, "\n")}}}
+		}
 		locate(x, p, &e)
 		sites := []Explained{e}
 		x.flows(t.Context(), sites)
 		if got := sites[0].Flow; !strings.Contains(got, "return") || strings.HasSuffix(got, here) != tt.want {
-			t.Errorf("inlined %v, from %s: %q", tt.inlined, tt.beyond, got)
+			t.Errorf("inlined %v, into %s through %s: %q", tt.inlined, tt.test, tt.through, got)
 		}
 	}
 }
@@ -388,7 +393,7 @@ func few(in []int) map[int]int {
 		if got, _, _ := strings.Cut(sites[0].Flow, "; there"); got != want && got != want+"; each by itself" {
 			t.Errorf("%s: %q, want %q", name, sites[0].Flow, want)
 		}
-		c.chains[""] = &chain{made: true, beyond: "example.org/m.BenchmarkRoom", site: site{Totals: Totals{Bytes: 100}}}
+		c.chains[""] = &chain{made: true, test: "m.BenchmarkRoom", site: site{Totals: Totals{Bytes: 100}}}
 		sites[0].inlined = true
 		x.flows(t.Context(), sites)
 		if strings.Contains(sites[0].Flow, "return") != (name == "few") {

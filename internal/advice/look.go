@@ -40,7 +40,7 @@ func (k *subject) look() {
 // settle makes a site one without a remedy.
 func (e *Explained) settle() {
 	e.Verdict, e.Remedy, e.Fix = Look, e.instead, false
-	if e.Callee != "" {
+	if e.Callee != "" && e.call.line == 0 {
 		e.Verdict = Outside
 	}
 }

@@ -81,6 +81,19 @@ func (f *Fact) at(step int, among func(spot) bool) spot {
 
 func anywhere(spot) bool { return true }
 
+// passes reports whether the code is inlined at a place, directly or by what is inlined there.
+func (f *Fact) passes(at place) bool {
+	for step := -1; ; step++ {
+		here := f.where(step)
+		if here.line == at.line && below(here.file) == below(at.file) {
+			return true
+		}
+		if step+1 == len(f.RelatedInformation) || f.RelatedInformation[step+1].Message != "inlineLoc" {
+			return false
+		}
+	}
+}
+
 // inlined reports whether the fact is about an inlined copy of the code.
 func (f *Fact) inlined() bool { return f.at(-1, anywhere) != f.where(-1) }
 
