@@ -59,6 +59,8 @@ type Explained struct {
 	Objects int64   `json:"objects"`
 	Within  float64 `json:"objects_within"`              // half of the 95 % confidence interval, as a fraction
 	Smaller bool    `json:"smaller_unsampled,omitempty"` // there may be smaller objects without a sample
+	// Goroutines make it, some of which benchmarks start outside the loops that they time.
+	Early bool `json:"perhaps_prepared,omitempty"`
 	// The bytes of one object, if the profile counts blocks of 16 bytes that several
 	// such objects without pointers share.
 	Shared int64 `json:"shared_by_bytes,omitempty"`
@@ -118,6 +120,9 @@ func (e *Explained) Made() string {
 	number := fmt.Sprintf("%d objects", e.Objects)
 	if e.Within > exact {
 		number += fmt.Sprintf(" (±%.0f %%)", 100*e.Within)
+	}
+	if e.Early {
+		number += ", some perhaps of what benchmarks prepare,"
 	}
 	if e.Shared > 0 {
 		return fmt.Sprintf("at least %s of %d bytes: the profile has so many blocks of %.0f bytes, which they share",
@@ -232,6 +237,7 @@ type chain struct {
 	inside int     // number of frames below the line's function, origin included: 0 if the line itself allocates
 	beyond string  // the first function of another package that called one of them; "" if the stack ends
 	test   string  // the function of a test that it is inlined into; tests are not compiled again
+	begins place   // where code makes the function literal that the stack begins with, if that is no benchmark's
 	cut    bool    // frames were left out
 	made   bool    // memory was allocated; otherwise the line calls code that only computes
 	site           // with all CPU time of what the line calls
@@ -322,11 +328,17 @@ func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
 	out, name := &chain{inside: len(inner), by: map[bench]*site{}}, ""
 	all := slices.Concat(inner, above)
 	for i, f := range all {
+		if f.Function.Name == "testing.(*B).runN" {
+			out.begins = place{}
+		}
 		at := frame{place{f.Function.Filename, int(f.Line)}, f.Function.Name}
 		file, own := j.own(f)
 		switch {
 		case own:
-			at.file = file
+			at.file, out.begins = file, place{}
+			if literals(f.Function.Name) > 0 {
+				out.begins = place{file, int(f.Function.StartLine)}
+			}
 		case i >= len(inner):
 			out.beyond = cmp.Or(out.beyond, f.Function.Name)
 			continue
@@ -367,7 +379,7 @@ func (c *cause) compare(d *cause) int {
 // account explains what was charged, heaviest first.
 func (j *joiner) account(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *Account {
 	x := newExplainer(c, units, base, findings)
-	x.causes = j.causes
+	x.causes, x.early = j.causes, j.early
 	var note string
 	if x.measured, note = measure(ctx, c, j, units); note != "" {
 		j.notes = append(j.notes, note)
@@ -432,7 +444,7 @@ func (a *Account) merged(p *Explained) bool {
 		e.Share.add(p.Share)
 		e.Objects = e.totals.Objects
 		e.average()
-		e.Smaller = e.Smaller || p.Smaller
+		e.Smaller, e.Early = e.Smaller || p.Smaller, e.Early || p.Early
 		return true
 	}
 	return false

@@ -141,8 +141,9 @@ type joiner struct {
 	beyond  int // samples at lines that do not exist
 	within  int // and at lines that exist
 
-	benchmarks bool   // the profile being read is of benchmarks
-	before     Totals // what they do outside the loops that they time
+	benchmarks bool           // the profile being read is of benchmarks
+	before     Totals         // what they do outside the loops that they time
+	early      map[place]bool // lines that allocate there
 	timings    *timings
 
 	starts  map[beginning]bool
@@ -158,7 +159,7 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 		notes: slices.Clone(c.LeftOut),
 		files: map[string]string{}, lengths: map[string]int{},
 		starts: map[beginning]bool{}, inlined: map[string]bool{}, moved: map[string]place{}, still: map[string]bool{},
-		timings: newTimings(), causes: map[causeKey]*cause{},
+		timings: newTimings(), causes: map[causeKey]*cause{}, early: map[place]bool{},
 	}
 	for _, u := range units {
 		for _, f := range u.Files {
@@ -262,6 +263,10 @@ func (j *joiner) charge(s *profile.Sample, t Totals) {
 	stack := frames(s)
 	if j.timings.prepares(stack, j.benchmarks) {
 		j.before.add(t)
+		if i := slices.IndexFunc(stack, func(f profile.Line) bool { _, ok := j.own(f); return ok }); i >= 0 {
+			file, _ := j.own(stack[i])
+			j.early[place{file, int(stack[i].Line)}] = true
+		}
 		return
 	}
 	j.total.add(t)

@@ -28,6 +28,7 @@ type explainer struct {
 	measured sightings
 	apart    []string // files of sites, to compile under names of their own
 	causes   map[causeKey]*cause
+	early    map[place]bool // as in joiner
 }
 
 func newExplainer(c Config, units []*unit, base string, findings []Finding) *explainer {
@@ -313,6 +314,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	}
 	e.average()
 	e.Smaller = t.misses()
+	e.Early = slices.ContainsFunc(c.ways(), func(w *chain) bool { return x.early[w.begins] })
 	if ways := c.ways(); len(ways) > 0 {
 		e.Through = ways[0].String()
 	}

@@ -238,6 +238,32 @@ func TestWhatTestsMakeIsTheirs(t *testing.T) {
 	}
 }
 
+// TestGoroutinesOfPreparation: what a goroutine makes counts, and may be of what a benchmark prepares if that makes the
+// goroutine's function, too.
+func TestGoroutinesOfPreparation(t *testing.T) {
+	for line, want := range map[int64]bool{3: true, 5: false} { // before the loop, in it
+		timings := newTimings()
+		timings.files["/m/m_test.go"] = []timedDecl{{lines: lines{1, 9}, timed: []lines{{4, 6}}}}
+		j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}, lengths: map[string]int{"/m/m.go": 99},
+			timings: timings, causes: map[causeKey]*cause{}, early: map[place]bool{}, benchmarks: true}
+		at := func(function, file string, line, begins int64) profile.Line {
+			return profile.Line{Function: &profile.Function{Name: function, Filename: file, StartLine: begins}, Line: line}
+		}
+		for _, stack := range [][]profile.Line{
+			{at("example.org/m.make", "/m/m.go", 40, 39), at("example.org/m.Start.func1", "/m/m.go", 22, 21)},
+			{at("example.org/m.Start", "/m/m.go", 21, 20), at("example.org/m.BenchmarkF", "/m/m_test.go", line, 1),
+				at("testing.(*B).runN", "/go/testing.go", 7, 1)},
+		} {
+			j.charge(&profile.Sample{Location: []*profile.Location{{Line: stack}}}, Totals{Bytes: 64, Objects: 1})
+		}
+		sites := j.account(t.Context(), Config{}, nil, "/m", nil).Sites
+		i := slices.IndexFunc(sites, func(e Explained) bool { return e.Line == 40 })
+		if i < 0 || strings.Contains(sites[i].Made(), "some perhaps of what benchmarks prepare") != want {
+			t.Errorf("line %d, want %v: %+v", line, want, sites)
+		}
+	}
+}
+
 // TestCopiesAreOneCause: copies of a function literal are one site per line, with the literal's own name.
 func TestCopiesAreOneCause(t *testing.T) {
 	j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}, lengths: map[string]int{"/m/m.go": 9},
