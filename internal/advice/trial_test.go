@@ -147,6 +147,27 @@ func OnStack(in []int) (n int) {
 	}
 	return n + sum
 }
+
+//go:noinline
+func Branched(in []int) (*[9]int, int) {
+	var sums [9]int
+	for _, v := range in {
+		sums[v%9] += v
+	}
+	if sums[0] == 0 {
+		return &sums, 0
+	}
+	return nil, sums[1]
+}
+
+var table = map[string]int{"orders of the warehouse in the north of Italy": 3}
+
+func Keyed(in []string) (n int) {
+	for _, s := range in {
+		n += table["orders of the warehouse in the north of "+s]
+	}
+	return n
+}
 `
 
 const tryableTest = `package m
@@ -278,6 +299,35 @@ func BenchmarkOnStack(b *testing.B) {
 		sum = OnStack(in[:100])
 	}
 }
+
+func TestBranched(t *testing.T) {
+	if sums, n := Branched(in[:18]); sums != nil || n != 1+10 {
+		t.Error(sums, n)
+	}
+	if sums, n := Branched(in[1:9]); sums == nil || sums[8] != 8 || n != 0 {
+		t.Error(sums, n)
+	}
+}
+
+func BenchmarkBranched(b *testing.B) {
+	for b.Loop() {
+		_, sum = Branched(in[:100])
+	}
+}
+
+var countries = []string{"Italy", "France"}
+
+func TestKeyed(t *testing.T) {
+	if n := Keyed(countries); n != 3 {
+		t.Error(n)
+	}
+}
+
+func BenchmarkKeyed(b *testing.B) {
+	for b.Loop() {
+		sum = Keyed(countries)
+	}
+}
 `
 
 // TestRemediesAreTried: a fix that saves is a remedy, with its figures. One that takes more bytes or
@@ -317,7 +367,9 @@ func TestRemediesAreTried(t *testing.T) {
 		"Together": "make them one object: var shared struct{ sum int; last [2]int }",
 		"Framed":   "begin in an array of the function, [52]uint64: only what is longer is on the heap",
 		"Scratch":  "make the slice once, before the loop", "Argument": "make the slice once, before the loop",
-		"Sized": "make it with its size before the loop: make(map[int]int, len(in))"}
+		"Branched": "copy it where its address is taken, sums := sums before the return at m.go:",
+		"Keyed":    "it is only looked up or compared: join its bytes in an array of the function, [256]byte",
+		"Sized":    "make it with its size before the loop: make(map[int]int, len(in))"}
 	tried := maps.Clone(proposed)
 	tried["Few"] = "begin out with room for "
 	for name, s := range verdicts() {
