@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -75,6 +76,18 @@ func TestRunningGC(t *testing.T) {
 			t.Errorf("a program that is not Go: %+v, %v", got, err)
 		case name != "sleep" && (err != nil || got != cell.GC{Percent: 300, LimitBytes: 64 << 20}):
 			t.Errorf("process: %+v, %v", got, err)
+		}
+	}
+}
+
+// TestShortLoad: of a server whose runs are too short, the load is to be longer; of a program, what it does.
+func TestShortLoad(t *testing.T) {
+	for served, want := range map[bool]string{true: "give a longer or heavier load", false: "tune a command that does more"} {
+		l := &TuneLog{status: NewStatus(io.Discard), served: served}
+		err := l.Failed(tune.ErrShort)
+		if !errors.Is(err, tune.ErrShort) || !strings.Contains(err.Error(), "less than 50 ms") ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("served %v: %v, want %s", served, err, want)
 		}
 	}
 }
