@@ -24,3 +24,15 @@ func TestChain(t *testing.T) {
 		t.Errorf("got %q, cut %v, beyond %s; want %q", got, way.cut, way.beyond, want)
 	}
 }
+
+// TestSomeShareABlock: where only some of the objects are small, these may share a block.
+func TestSomeShareABlock(t *testing.T) {
+	_, p := explainerOf(t, "package m\n\nfunc text(b []byte) string { return string(b) }\n")
+	k := &subject{c: &cause{}, p: p, s: p.Sites()[0], e: &Explained{Size: 40}, t: &site{sizes: map[int64]*Totals{32: {}, 48: {}}}}
+	if k.shared() {
+		t.Error("objects of 32 and 48 bytes share a block")
+	}
+	if k.t.sizes[16] = new(Totals); !k.shared() {
+		t.Error("objects of 16 bytes share none")
+	}
+}

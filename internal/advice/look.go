@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -146,7 +147,8 @@ func usedOnce(v ssa.Value) bool {
 // shared reports whether the memory may share a block with that of others, and so live
 // as long as any of them: small objects without pointers do.
 func (k *subject) shared() bool {
-	if k.e.Size > tinyBlock {
+	sizes := append(slices.Collect(maps.Keys(k.t.sizes)), int64(k.e.Size)) // the mean, where the profile has no sizes
+	if slices.Min(sizes) > tinyBlock {
 		return false
 	}
 	texts := []life.Kind{life.Call, life.Concat, life.Convert}
