@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -134,14 +133,20 @@ func (c *Context) describe(r *http.Request, server *http.Server) context.Context
 	x := c.must(c.enter(), "Adapt")
 	defer x.exit()
 	ctx := context.Context(x.context(c, context.Background()))
+	if x.conn == nil { // ctx has the values of net/http
+		from := x.mount.r
+		r.RemoteAddr, r.TLS = from.RemoteAddr, from.TLS
+		r.Proto, r.ProtoMajor, r.ProtoMinor = from.Proto, from.ProtoMajor, from.ProtoMinor
+		return ctx
+	}
 	if addr := x.remoteAddr(); addr != nil {
 		r.RemoteAddr = addr.String()
-		ctx = context.WithValue(ctx, http.ServerContextKey, server)
-		ctx = context.WithValue(ctx, http.LocalAddrContextKey, x.conn.nc.LocalAddr())
-		if t, ok := x.conn.nc.(*tls.Conn); ok {
-			state := t.ConnectionState()
-			r.TLS = &state
-		}
+	}
+	ctx = context.WithValue(ctx, http.ServerContextKey, server)
+	ctx = context.WithValue(ctx, http.LocalAddrContextKey, x.conn.nc.LocalAddr())
+	if t, ok := x.conn.nc.(connectionStater); ok {
+		state := t.ConnectionState()
+		r.TLS = &state
 	}
 	return ctx
 }
@@ -345,8 +350,15 @@ func (w *adaptedWriter) CloseNotify() <-chan bool {
 }
 
 // EnableFullDuplex is used by http.ResponseController; full duplex is always
-// on.
-func (w *adaptedWriter) EnableFullDuplex() error { return nil }
+// on, unless net/http serves the connection.
+func (w *adaptedWriter) EnableFullDuplex() (err error) {
+	w.c().change(func(x *exchange) {
+		if x.conn == nil {
+			err = x.mount.control().EnableFullDuplex()
+		}
+	})
+	return err
+}
 
 // Hijack implements http.Hijacker. It sends a head that was set before:
 // WebSocket libraries switch protocols that way.

@@ -297,7 +297,7 @@ func (c *exchange) take(n int) []byte {
 // remoteAddr returns the client's address, or nil if unknown.
 func (c *exchange) remoteAddr() net.Addr {
 	if c.conn == nil {
-		return nil
+		return c.mount.remoteAddr()
 	}
 	return c.conn.nc.RemoteAddr()
 }

@@ -1,7 +1,6 @@
 package http11
 
 import (
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -85,7 +84,7 @@ func TestConnIsForSettings(t *testing.T) {
 				if err := controlDescriptor(nc); err != nil {
 					t.Errorf("Control: %v", err)
 				}
-				if state := nc.(stateful).ConnectionState(); state.HandshakeComplete != encrypted {
+				if state := nc.(connectionStater).ConnectionState(); state.HandshakeComplete != encrypted {
 					t.Errorf("TLS %v: %+v", encrypted, state)
 				}
 				c.WriteString("done")
@@ -103,7 +102,7 @@ func TestConnIsForSettings(t *testing.T) {
 			waitFor(t, "the connection's end", func() bool { return s.Stats().Conns == 0 })
 			refused(t, "LocalAddr", func() { nc.LocalAddr() })
 			refused(t, "RemoteAddr", func() { nc.RemoteAddr() })
-			refused(t, "ConnectionState", func() { nc.(stateful).ConnectionState() })
+			refused(t, "ConnectionState", func() { nc.(connectionStater).ConnectionState() })
 			if err := controlDescriptor(nc); !errors.Is(err, ErrEnded) {
 				t.Errorf("Control after the request: %v", err)
 			}
@@ -142,8 +141,6 @@ func TestOnConnErrorOfAccept(t *testing.T) {
 		}
 	})
 }
-
-type stateful interface{ ConnectionState() tls.ConnectionState }
 
 // fetched fetches with net/http's client, on a connection of its own that
 // closes.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 )
@@ -15,6 +17,7 @@ type mounted struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	sent bool // the head was sent
+	last bool // the handler wants the connection to close
 
 	// Middleware of net/http may keep what passes. So it sees this memory of the
 	// collector, which no other request uses, and never request memory.
@@ -27,8 +30,9 @@ const mountedRead = 8 << 10
 // ServeHTTP makes a Server an http.Handler: its Handler can be mounted under a
 // net/http mux, one route at a time. The request gets the same checks and
 // memory as one from a connection. Hijack is unavailable, the http.Server
-// handles time-outs and panics, and Access is not called. It panics if the
-// fields of s are invalid.
+// handles time-outs and panics, and Access is not called. Before net/http sends
+// HTTP/1 heads it reads the body, unless the caller enables full duplex. It panics
+// if the fields of s are invalid.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.configure(); err != nil {
 		panic(err)
@@ -67,7 +71,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	whole := c.finish()
-	if c.send() != nil || !whole {
+	if err := c.send(); err != nil || !whole {
+		c.mount.control().Flush()   // of what there is; the client notices an error
 		panic(http.ErrAbortHandler) // so that the client notices the failure
 	}
 }
@@ -101,10 +106,13 @@ func appendHead(dst []byte, r *http.Request) []byte {
 	dst = append(dst, " HTTP/1.1\r\nHost: "...)
 	dst = append(dst, r.Host...)
 	dst = append(dst, "\r\n"...)
+	if n := r.ContentLength; n > 0 && r.Body != nil || n == 0 && r.Header["Content-Length"] != nil {
+		dst = appendField(dst, "Content-Length", strconv.FormatInt(n, 10))
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		switch knownID(name) {
-		case idHost, idTransferEncoding, idContentLength, idConnection, idExpect:
-			continue // these concern the connection to net/http
+		case idHost, idTransferEncoding, idContentLength, idExpect:
+			continue // net/http took them out, or the fields of r say more
 		}
 		for _, value := range r.Header[name] {
 			dst = appendField(dst, name, value)
@@ -159,6 +167,22 @@ func (c *exchange) takeTrailers() {
 				span{at, uint32(len(name))}, span{at + uint32(len(name)), uint32(len(value))}, knownID(name)})
 		}
 	}
+}
+
+// remoteAddr returns the client's address, which a middleware may have replaced
+// by one without a port.
+func (m *mounted) remoteAddr() net.Addr {
+	text := m.r.RemoteAddr
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return net.TCPAddrFromAddrPort(at)
+	}
+	if at, err := netip.ParseAddr(text); err == nil {
+		return &net.IPAddr{IP: at.AsSlice(), Zone: at.Zone()}
+	}
+	if text == "" {
+		return nil
+	}
+	return &net.UnixAddr{Name: text, Net: "unix"}
 }
 
 func (m *mounted) control() *http.ResponseController { return http.NewResponseController(m.w) }
@@ -222,6 +246,9 @@ func (m *mounted) sendOut(c *exchange, out []byte) error {
 		for line := range bytes.Lines(out[c.statusEnd:c.framing]) {
 			name, value, _ := bytes.Cut(line, []byte(": "))
 			header.Add(string(name), string(bytes.TrimSuffix(value, []byte("\r\n"))))
+		}
+		if m.last {
+			header.Set("Connection", "close")
 		}
 		if c.announced >= 0 {
 			header.Set("Content-Length", strconv.FormatInt(c.announced, 10))

@@ -1,11 +1,18 @@
 package http11
 
 import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 // An adapted handler in a mounted server sends the trailer fields and the type
@@ -48,6 +55,110 @@ func TestMountedInform(t *testing.T) {
 		got := ask(t, base, "GET", "/", nil, "", false)
 		if got.header.Get("X-A") != "1" || got.header.Get("Link") != "" {
 			t.Errorf("%s", got)
+		}
+	}
+}
+
+// A request that arrives through net/http has the client's address, its fields
+// Connection and Content-Length, and TLS, as one from a connection has.
+func TestMountedRequest(t *testing.T) {
+	seen := make(chan string, 1)
+	native := HandlerFunc(func(c *Context) {
+		seen <- fmt.Sprint(c.RemoteAddr(), " ", c.Header("Connection"), " ", c.Header("Content-Length"))
+		c.Body()
+	})
+	adapted := Adapt(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS == nil {
+			t.Error("adapted: no TLS state")
+		}
+		seen <- fmt.Sprint(r.RemoteAddr, " ", r.Header.Get("Connection"), " ", r.Header.Get("Content-Length"))
+		io.Copy(io.Discard, r.Body)
+	}))
+	for name, h := range map[string]Handler{"native": native, "adapted": adapted} {
+		server := httptest.NewTLSServer(&Server{Handler: h})
+		nc, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(nc, "POST / HTTP/1.1\r\nHost: a\r\nConnection: X-Hop\r\nContent-Length: 3\r\n\r\nabc")
+		if got, want := <-seen, nc.LocalAddr().String()+" X-Hop 3"; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		nc.Close()
+		server.Close()
+	}
+}
+
+// A middleware may replace the client's address by one without a port, and a
+// client may have none.
+func TestMountedRemoteAddr(t *testing.T) {
+	for _, addr := range []string{"192.0.2.1:80", "[2001:db8::1]:80", "192.0.2.1", "2001:db8::1", "@", ""} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = addr
+		(&Server{Handler: HandlerFunc(func(c *Context) {
+			got := c.RemoteAddr()
+			if addr == "" && got != nil || addr != "" && (got == nil || got.String() != addr) {
+				t.Errorf("%q: %v", addr, got)
+			}
+		})}).ServeHTTP(httptest.NewRecorder(), r)
+	}
+}
+
+// A mounted handler can close the connection, answer before the end of the
+// body, and leave content out, all as on a connection of a Server.
+func TestMountedResponse(t *testing.T) {
+	handler := HandlerFunc(func(c *Context) {
+		switch c.Path().String() {
+		case "/close":
+			c.SetHeader("Connection", "close")
+			c.WriteString("bye")
+		case "/dialogue":
+			Adapt(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				rc := http.NewResponseController(w)
+				if err := errors.Join(rc.EnableFullDuplex(), rc.Flush()); err != nil {
+					t.Error(err)
+				}
+				io.Copy(w, r.Body)
+			})).ServeHTTP11(c)
+		case "/short":
+			c.SetContentLength(9)
+			c.WriteString("short")
+		}
+	})
+	mounted := httptest.NewServer(&Server{Handler: handler})
+	defer mounted.Close()
+	for name, addr := range map[string]string{
+		"mounted": mounted.Listener.Addr().String(), "served": serve(t, &Server{Handler: handler}),
+	} {
+		open := func(head string) (net.Conn, *http.Response) {
+			nc, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { nc.Close() })
+			nc.SetDeadline(time.Now().Add(20 * time.Second))
+			io.WriteString(nc, head)
+			resp, err := http.ReadResponse(bufio.NewReader(nc), nil)
+			if err != nil {
+				t.Fatalf("%s: %q: %v", name, head, err)
+			}
+			return nc, resp
+		}
+
+		_, resp := open("GET /close HTTP/1.1\r\nHost: a\r\n\r\n")
+		if got, _ := io.ReadAll(resp.Body); !resp.Close || string(got) != "bye" {
+			t.Errorf("%s: /close: %q, closes %v", name, got, resp.Close)
+		}
+
+		nc, resp := open("POST /dialogue HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n")
+		io.WriteString(nc, "late")
+		if got, err := io.ReadAll(resp.Body); string(got) != "late" || err != nil {
+			t.Errorf("%s: /dialogue: %q, %v", name, got, err)
+		}
+
+		_, resp = open("GET /short HTTP/1.1\r\nHost: a\r\n\r\n")
+		if got, err := io.ReadAll(resp.Body); string(got) != "short" || err != io.ErrUnexpectedEOF {
+			t.Errorf("%s: /short: %q, %v", name, got, err)
 		}
 	}
 }

@@ -295,7 +295,7 @@ func (c *exchange) special(id uint8, value string) (taken bool) {
 		return true
 	case idConnection:
 		if equalFold(value, "close") {
-			c.close = true
+			c.close, c.mount.last = true, true
 			return true
 		}
 		return equalFold(value, "keep-alive")

@@ -32,11 +32,15 @@ func (s *settings) RemoteAddr() net.Addr {
 	return x.conn.nc.RemoteAddr()
 }
 
+// A connectionStater is a connection with TLS: a tls.Conn, or what a listener
+// has wrapped around one.
+type connectionStater interface{ ConnectionState() tls.ConnectionState }
+
 // ConnectionState returns the TLS state, zero without TLS.
 func (s *settings) ConnectionState() tls.ConnectionState {
 	x := s.c.must(s.c.enter(), "Conn.ConnectionState")
 	defer x.exit()
-	if t, ok := x.conn.nc.(*tls.Conn); ok {
+	if t, ok := x.conn.nc.(connectionStater); ok {
 		return t.ConnectionState()
 	}
 	return tls.ConnectionState{}

@@ -3,6 +3,7 @@ package http11
 import (
 	"bufio"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -98,4 +99,37 @@ func plainAnswer(t *testing.T, addr, request string) (*http.Response, string) {
 		t.Errorf("%.20q, %d bytes: %v", request, len(request), err)
 	}
 	return resp, string(text)
+}
+
+// countedTLS is a connection of a listener that wraps TLS.
+type countedTLS struct{ *tls.Conn }
+
+type wrapsTLS struct{ net.Listener }
+
+func (l wrapsTLS) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if t, ok := nc.(*tls.Conn); ok {
+		nc = countedTLS{t}
+	}
+	return nc, err
+}
+
+// A listener may wrap the connections of TLS; net/http knows their state too.
+func TestWrappedTLS(t *testing.T) {
+	config, _ := secure()
+	eachEngine(t, func(t *testing.T) {
+		l, err := tls.Listen("tcp", "127.0.0.1:0", config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		serveOn(t, &Server{Handler: HandlerFunc(func(c *Context) {
+			fmt.Fprint(c, c.Conn().(connectionStater).ConnectionState().HandshakeComplete, " ")
+			Adapt(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				fmt.Fprint(w, r.TLS != nil && r.TLS.HandshakeComplete)
+			})).ServeHTTP11(c)
+		})}, wrapsTLS{l})
+		if got := fetched(t, "https://"+l.Addr().String()); got != "true true" {
+			t.Errorf("the native and the adapted handler see %s", got)
+		}
+	})
 }
