@@ -176,19 +176,19 @@ func TestAdaptKeptByAFilter(t *testing.T) {
 
 // http.Flusher returns no error: once the client is gone, Write does.
 func TestAdaptWriteAfterFailedFlush(t *testing.T) {
-	eachEngine(t, func(t *testing.T) {
-		failed := make(chan error, 1)
-		addr := adapt(t, func(w http.ResponseWriter, _ *http.Request) {
-			event := bytes.Repeat([]byte("x"), 100)
-			for range 1 << 20 {
-				if _, err := w.Write(event); err != nil {
-					failed <- err
-					return
-				}
-				w.(http.Flusher).Flush()
+	failed := make(chan error, 1)
+	h := Adapt(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		event := bytes.Repeat([]byte("x"), 100)
+		for range 1 << 20 {
+			if _, err := w.Write(event); err != nil {
+				failed <- err
+				return
 			}
-			failed <- nil
-		})
+			w.(http.Flusher).Flush()
+		}
+		failed <- nil
+	}))
+	leave := func(t *testing.T, addr string) {
 		nc, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
 		if _, err := r.ReadString('\n'); err != nil {
 			t.Fatal(err)
@@ -197,7 +197,11 @@ func TestAdaptWriteAfterFailedFlush(t *testing.T) {
 		if <-failed == nil {
 			t.Error("no write failed after the client had gone")
 		}
-	})
+	}
+	eachEngine(t, func(t *testing.T) { leave(t, serve(t, &Server{Handler: h})) })
+	mounted := httptest.NewServer(&Server{Handler: h})
+	defer mounted.Close()
+	leave(t, mounted.Listener.Addr().String())
 }
 
 // The files of a multipart form end with the request.

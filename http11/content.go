@@ -59,7 +59,7 @@ func (c *exchange) mayWrite(n int) error {
 	switch {
 	case c.conn != nil && c.conn.hijacked:
 		return ErrHijacked
-	case c.conn != nil && c.conn.broken: // http.Flusher could not say so
+	case c.conn != nil && c.conn.broken, c.mount.gone: // http.Flusher could not say so
 		return errClientGone
 	case c.filter != nil: // the filter decides what is sent
 	case !c.mayHaveContent() && n > 0:

@@ -18,6 +18,7 @@ type mounted struct {
 	r    *http.Request
 	sent bool // the head was sent
 	last bool // the handler wants the connection to close
+	gone bool // sending failed
 
 	// Middleware of net/http may keep what passes. So it sees this memory of the
 	// collector, which no other request uses, and never request memory.
@@ -219,12 +220,16 @@ func (m *mounted) inform(status int, fields []string) error {
 
 // send is sendOut without the turn, if a handler called it.
 func (m *mounted) send(c *exchange, out []byte) error {
+	if m.gone {
+		return errClientGone
+	}
 	if !c.served {
 		return m.sendOut(c, out)
 	}
 	c.pause(&c.writing)
 	err := m.sendOut(c, out)
 	c.r.reclaim()
+	m.gone = err != nil
 	c.settled(&c.writing)
 	if !c.served {
 		return ErrEnded
