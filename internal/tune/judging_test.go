@@ -76,9 +76,7 @@ var conditions = []string{"quiet", "loaded", "pod"}
 // ISOBAR_CORPUS_UNDER chooses the condition.
 func TestCorpusJudge(t *testing.T) {
 	under := cmp.Or(os.Getenv("ISOBAR_CORPUS_UNDER"), conditions[0])
-	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool {
-		return p.Fits || under == "pod" && !p.Pod
-	})
+	programs := slices.DeleteFunc(slices.Clone(corpus), func(p corpusProgram) bool { return p.Fits })
 	corpusPrograms(t, programs, func(t *testing.T, dir string, p corpusProgram) {
 		c := corpusConfig(t, dir, p)
 		c.Objective, c.Pairs = cmp.Or(p.Objective, CPU), 0
