@@ -237,7 +237,7 @@ type explored struct {
 func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 	records := []*cell.Record{first}
 	var pilots []Pilot
-	if f := obeys(first); f.disobeys() {
+	if f := obeys(first); f.disobeys(tellingCycles) {
 		e.own = f.percent
 	}
 	for {

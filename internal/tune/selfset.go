@@ -117,10 +117,13 @@ func (t *tuning) ownLimit() string {
 		"still acts: --gogc 50,200,400"
 }
 
-// disobeys reports whether the goals ignore the settings.
-func (f followed) disobeys() bool {
-	return f.cycles >= 3 && 3*f.off > 2*f.cycles || f.cycles == 0 && f.none > 0
+// disobeys reports whether the goals ignore the settings, in at least so many cycles.
+func (f followed) disobeys(cycles int) bool {
+	return f.cycles >= cycles && 3*f.off > 2*f.cycles || f.cycles == 0 && f.none > 0
 }
+
+// tellingCycles is how many goals show that a program ignores its settings.
+const tellingCycles = 3
 
 // selfSet says how the first two runs, under different settings, show that a program sets its
 // collector itself; "" if they do not. calls are from CollectorCalls.
@@ -136,17 +139,22 @@ func selfSet(first, second *cell.Record, calls []string) string {
 		on = fmt.Sprintf("%d of %d collections of the second run", b.off, b.cycles)
 	}
 	still := "; GOGC has no effect on " + on + ": change that call, or make it depend on the environment"
+	agree := math.Abs(math.Log(max(a.percent, 1)/max(b.percent, 1))) < 0.3
+	least := tellingCycles
+	if agree && min(a.off, b.off) > 0 && a.cycles+b.cycles >= tellingCycles { // few collections, but two runs of them
+		least = 1
+	}
 	switch {
 	case len(first.Cycles)+len(second.Cycles) == 0 && slices.Contains(calls, setPercent):
 		return "the program turns its collector off, allocates too little for a collection, or starts another program " +
 			"and keeps its standard error: none was seen under either of two settings, and " + contains + "; in the first " +
 			"case change that call, or make it depend on the environment; a GOMEMLIMIT still acts"
-	case !b.disobeys() || !a.disobeys() && (a.cycles > 0 || len(calls) == 0):
+	case !b.disobeys(least) || !a.disobeys(least) && (a.cycles > 0 || len(calls) == 0):
 		return ""
 	case b.cycles == 0:
 		return "the program turns its collector off and collects when it chooses: its collections have no goal; " +
 			contains + still + "; a GOMEMLIMIT still acts"
-	case a.cycles == 0 || math.Abs(math.Log(max(a.percent, 1)/max(b.percent, 1))) < 0.3:
+	case a.cycles == 0 || agree:
 		return fmt.Sprintf("the program sets GOGC itself: its goals are those of about GOGC=%.0f, under GOGC=%s and under "+
 			"GOGC=%s; %s%s; GOMEMLIMIT and GOMAXPROCS still act", b.percent, first.Cell.GC.GOGC(),
 			second.Cell.GC.GOGC(), contains, still)

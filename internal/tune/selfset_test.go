@@ -44,6 +44,8 @@ func TestSelfSet(t *testing.T) {
 		"off, forced":          {obedient(-1, 100, 9), obedient(-1, 400, 9), nil, "collects when it chooses"},
 		"only in the second":   {obedient(100, 100, 20), obedient(50, 400, 20), nil, ""},
 		"too few to say":       {obedient(50, 100, 2), obedient(50, 400, 2), nil, ""},
+		"few, but they agree":  {obedient(200, 100, 3), obedient(200, 50, 3), nil, "about GOGC=195"},
+		"few, and they differ": {obedient(200, 100, 3), obedient(400, 50, 3), nil, ""},
 		"goals under a limit ": {obedient(100, 100, 20), obedient(200, 400, 20), []string{setLimit}, ""},
 	} {
 		got := selfSet(tc.first, tc.second, tc.calls)
