@@ -152,7 +152,7 @@ func (r *Answer) Sentence() string {
 		}
 		return says
 	case DefaultGood:
-		says := "leave " + settingText(r.Base) + ": " + r.Reason
+		says := "leave " + settingText(r.Base) + ": " + r.ofSetting()
 		if len(r.Choices) > 0 {
 			says += "; by " + r.Choices[0].rests(r.costName())
 		}
@@ -163,11 +163,15 @@ func (r *Answer) Sentence() string {
 	if len(r.Choices) > 0 && strings.HasPrefix(r.Reason, Open) {
 		return "no recommendation: " + r.open(&r.Choices[0]) + r.besides()
 	}
-	reason := r.Reason
-	if len(r.Choices) > 0 && reason == r.Choices[0].Reason {
-		reason = settingText(r.Choices[0].Setting) + ": " + reason
+	return "no recommendation: " + r.ofSetting() + r.besides()
+}
+
+// ofSetting returns the reason, with the setting that it is about unless that is today's.
+func (r *Answer) ofSetting() string {
+	if len(r.Choices) > 0 && r.Reason == r.Choices[0].Reason && r.Reason != nothingToSave {
+		return settingText(r.Choices[0].Setting) + ": " + r.Reason
 	}
-	return "no recommendation: " + reason + r.besides()
+	return r.Reason
 }
 
 // open says what the runs leave open about a choice, and how many more may decide.
@@ -178,6 +182,9 @@ func (r *Answer) open(c *Choice) string {
 	// For runs that wait for a CPU, wall time stays uncertain for longer than CPU time.
 	if cpu := c.gain(cell.TotalCPU); objective != cell.TotalCPU && cpu.Verdict == string(stat.Better) {
 		says += fmt.Sprintf(", but for sure %s, which --objective cpu goes by", less(cpu.Ratio, nameOf(cell.TotalCPU)))
+	}
+	if c.Runs == 0 && c.Cost.Hi < 1 { // the interval alone would prove it
+		says += ", but " + strings.TrimPrefix(c.Reason, Open)
 	}
 	says += fmt.Sprintf("; up to %s; ", best)
 	pairs := c.gain(objective).Pairs

@@ -60,7 +60,8 @@ func TestPrintedRatiosAgree(t *testing.T) {
 func TestOpenAnswer(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}
 	of := func(mid, lo, hi, waiting float64) string {
-		by := stat.Comparison{Ratio: mid, Lo: lo, Hi: hi, Pairs: 9, Verdict: stat.NoDifference}
+		by := stat.Comparison{Ratio: mid, Lo: lo, Hi: hi, Pairs: 9, Verdict: stat.NoDifference,
+			Reason: "the rank test does not agree"}
 		c := Choice{Name: Fastest, Setting: base, Cost: Interval{mid, lo, hi}, Gains: []Gain{NewGain(cell.TotalCPU, by)}}
 		c.Setting.GC = setting(800, 16*mib)
 		c.Outcome, c.Reason = verdict(0.02, by)
@@ -80,13 +81,32 @@ func TestOpenAnswer(t *testing.T) {
 		// 9 points, where 6 would prove: (9/6)² times 9 rounds.
 		head + "6 % less CPU time [-3, 15] by 9 paired rounds; up to 15 % may be saved; about --rounds 21 may tell, fewer " +
 			"where a run does more" + tail: of(0.94, 0.85, 1.03, 0),
-		// The interval proves the gain, but the verdict does not: suggest more rounds than ran.
-		head + "5 % less CPU time [1, 9] by 9 paired rounds; up to 9 % may be saved; about --rounds 18 may tell, fewer " +
-			"where a run does more" + tail: of(0.95, 0.91, 0.99, 0),
+		// The interval proves the gain, but the verdict does not: say why, and suggest more rounds than ran.
+		head + "5 % less CPU time [1, 9] by 9 paired rounds, but the rank test does not agree; up to 9 % may be saved; " +
+			"about --rounds 18 may tell, fewer where a run does more" + tail: of(0.95, 0.91, 0.99, 0),
 	} {
 		if got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
+	}
+}
+
+// TestLeaveNamesWhatIsWorse: the reason to leave today's setting is about another.
+func TestLeaveNamesWhatIsWorse(t *testing.T) {
+	base := cell.Config{Workload: "exec", Command: []string{"prog"}, GC: setting(150, 0)}
+	by := stat.Comparison{Ratio: 1.09, Lo: 1.01, Hi: 1.15, Pairs: 4, Verdict: stat.Worse, Reason: "by a model of 11 runs"}
+	c := Choice{Name: Fastest, Setting: base, Runs: 11, Gains: []Gain{NewGain(cell.TotalCPU, by)}}
+	c.Setting.GC = setting(800, 48*mib)
+	c.Outcome, c.Reason = verdict(0.02, by)
+	r := &Answer{Outcome: c.Outcome, Reason: c.Reason, Base: base, Setting: base, Objective: CPU, Choices: []Choice{c}}
+	const want = "leave GOGC=150: GOGC=800 GOMEMLIMIT=48MiB: fresh runs show it worse than today's setting: the ratio is " +
+		"1.09x [1.01, 1.15]; by 4 paired rounds and a model of all 11 runs"
+	if got := r.Sentence(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	r.Reason, r.Choices[0].Reason = nothingToSave, nothingToSave // under today's setting
+	if got := r.Sentence(); !strings.HasPrefix(got, "leave GOGC=150: "+nothingToSave) {
+		t.Error(got)
 	}
 }
 

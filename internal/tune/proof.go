@@ -434,7 +434,7 @@ func verdict(tolerance float64, main stat.Comparison) (outcome, reason string) {
 	case main.Verdict == stat.Better:
 		return Recommended, main.Reason
 	case main.Verdict == stat.Worse:
-		return DefaultGood, "fresh runs show it worse than the baseline: " + main.Reason
+		return DefaultGood, "fresh runs show it worse than today's setting: the ratio is " + ratioText(RatioOf(main))
 	case main.Verdict == stat.NoDifference && main.Lo > 1-tolerance:
 		return DefaultGood, fmt.Sprintf("fresh runs exclude a gain of %.0f %%: the ratio is %s", 100*tolerance,
 			ratioText(RatioOf(main), 1-tolerance))
