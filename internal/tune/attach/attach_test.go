@@ -173,6 +173,27 @@ func TestJudgeNamesWhatIsSaved(t *testing.T) {
 	}
 }
 
+// TestFirstChoiceCostsLeast: among open choices of one name, the first costs the least CPU time.
+func TestFirstChoiceCostsLeast(t *testing.T) {
+	u := &tuning{Config: Config{Tolerance: 0.02, MaxBytes: 400 * mib}, answer: &Answer{}, block: time.Second}
+	var fresh []*Arm
+	for percent, cpu := range []float64{1, 1.3, 1.05} {
+		a := &Arm{GC: cell.GC{Percent: 100 - percent}}
+		for i := range 6 {
+			a.CPU = append(a.CPU, cpu*(1+0.4*float64((i+percent)%3-1)))
+			a.Bytes = append(a.Bytes, float64(100-10*percent+i)*mib)
+		}
+		fresh = append(fresh, a)
+	}
+	u.arms = fresh
+	u.conclude(fresh)
+	first, last := u.answer.Choices[0], u.answer.Choices[1]
+	if first.Name != last.Name || first.Outcome != last.Outcome || first.CPU.Mid > last.CPU.Mid {
+		t.Errorf("%s, %s: %.2f before %s, %s: %.2f", first.Outcome, first.Name, first.CPU.Mid, last.Outcome, last.Name,
+			last.CPU.Mid)
+	}
+}
+
 // TestGuardOfAttached: a GOGC above today's comes with a limit above what its blocks
 // took, and the first line sets both.
 func TestGuardOfAttached(t *testing.T) {

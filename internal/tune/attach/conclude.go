@@ -88,7 +88,9 @@ func (t *tuning) conclude(fresh []*Arm) {
 		}
 		r.Choices = append(r.Choices, c)
 	}
-	slices.SortStableFunc(r.Choices, func(a, b tune.Choice) int { return rank(a) - rank(b) })
+	slices.SortFunc(r.Choices, func(a, b tune.Choice) int {
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.CPU.Mid, b.CPU.Mid))
+	})
 	if len(r.Choices) > 0 {
 		first := r.Choices[0]
 		r.Outcome, r.Reason = first.Outcome, first.Reason
@@ -133,7 +135,7 @@ func (t *tuning) judge(c tune.Choice, cpu, memory stat.Comparison) (outcome, nam
 	return tune.Inconclusive, name, tune.Open + cpu.Reason
 }
 
-// rank orders choices: proven ones first, then those of less CPU time.
+// rank orders choices: proven ones first, then by name.
 func rank(c tune.Choice) int {
 	n := slices.Index([]string{tune.Recommended, tune.Inconclusive, tune.DefaultGood}, c.Outcome) * 3
 	return n + slices.Index([]string{tune.Fastest, tune.SameMemory, tune.LeastMemory}, c.Name)

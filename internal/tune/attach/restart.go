@@ -33,10 +33,11 @@ type Restarted struct {
 	found   cell.GC  // in the environment of the first process
 	env     []string // the variables behind found: a program may set by itself those that are missing
 	changed bool
+	said    bool // to Log, what a restart waits for
 	// Output receives what the command prints, and a server that inherits it; nil for none. It is
 	// not a pipe: a server that writes to a pipe ends with the pipe's reader.
 	Output *os.File
-	Log    func(text string) // receives what a restart waits for, if it takes long; nil for none
+	Log    func(text string) // receives once what a restart waits for, if it takes long; nil for none
 }
 
 // restartWithin is how long the command may run, and how long a new process may take to appear.
@@ -219,7 +220,8 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 			}
 			return fail("within %v there was none: want %s", restartWithin, want)
 		case <-late:
-			if r.Log != nil {
+			if r.Log != nil && !r.said {
+				r.said = true
 				r.Log(fmt.Sprintf("--restart: waiting up to %v for %s, and for the command to return", restartWithin, want))
 			}
 		case <-time.After(20 * time.Millisecond):

@@ -77,9 +77,6 @@ func TestRestarted(t *testing.T) {
 	if err := r.Apply(t.Context(), want, 0); err != nil {
 		t.Fatal(err)
 	}
-	if len(said) != 1 || !strings.Contains(said[0], dir) {
-		t.Errorf("of a restart that takes long it says %q", said)
-	}
 	now := number(t, dir)
 	s, err := r.Look(t.Context())
 	if err != nil || s.PID != now || s.PID == other || !same(s.GC, want) || s.Found.Percent != 70 {
@@ -106,6 +103,9 @@ func TestRestarted(t *testing.T) {
 	}
 	if s, err := r.Look(t.Context()); err != nil || s.GC.Percent != 70 || s.GC.LimitBytes != 0 || s.PID != number(t, dir) {
 		t.Errorf("restored: %+v, %v", s, err)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], dir) {
+		t.Errorf("of two restarts that take long it says %q", said)
 	}
 	r.command = "echo no luck; exit 5"
 	if err := r.Apply(t.Context(), want, 0); err == nil || !strings.Contains(err.Error(), "exit status 5") ||
