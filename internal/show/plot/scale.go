@@ -110,12 +110,16 @@ func (s scale) binaryTicks(n int) (out []float64) {
 }
 
 // roundStep returns the round number at or above raw: 1, 2 or 5 times a power
-// of ten; for bytes, in the binary unit below.
+// of ten; for bytes, in the binary unit below, and from 100 of these a power of two,
+// so that the steps meet the next unit.
 func roundStep(metric string, raw float64) float64 {
 	unit := 1.0
 	if u := text.UnitOf(metric); u == "bytes" || u == "B" || u == "B/op" {
 		for unit*1024 <= raw {
 			unit *= 1024
+		}
+		if raw > 100*unit {
+			return math.Exp2(math.Ceil(math.Log2(raw) - 1e-9))
 		}
 	}
 	power := math.Pow(10, math.Floor(math.Log10(raw/unit)))

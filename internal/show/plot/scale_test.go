@@ -14,6 +14,8 @@ func TestTicks(t *testing.T) {
 	}{
 		"linear":        {linearScale(":ns", 97, 0, 100), 4, []float64{0, 50, 100}},
 		"bytes":         {linearScale(":bytes", 90<<20, 0, 100), 4, []float64{0, 50 << 20, 100 << 20}},
+		"gibibytes":     {linearScale(":bytes", 2<<30, 0, 100), 4, []float64{0, 512 << 20, 1 << 30, 3 << 29, 2 << 30}},
+		"kibibytes":     {linearScale(":bytes", 2.1*(1<<20), 0, 100), 4, []float64{0, 1 << 20, 2 << 20, 3 << 20}},
 		"nothing":       {linearScale(":ns", 0, 0, 100), 2, []float64{0, 0.5, 1}},
 		"two decades":   {logScale(":ns", 1, 100, 0, 100), 6, []float64{1, 2, 5, 10, 20, 50, 100}},
 		"three decades": {logScale(":ns", 1, 1000, 0, 100), 6, []float64{1, 3, 10, 30, 100, 300, 1000}},
