@@ -299,7 +299,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 	f.Title = f.Report.Name
 	swapped := url.Values{"a": {body.B}, "b": {body.A}}
 	body.Links = []link{units(r, v), {"Swap A and B", "/compare?" + swapped.Encode()},
-		{metas[0].Name + " (A)", fmt.Sprintf("/run/%d", metas[0].ID)},
-		{metas[1].Name + " (B)", fmt.Sprintf("/run/%d", metas[1].ID)}}
+		{fmt.Sprintf("Run %d (A)", metas[0].ID), fmt.Sprintf("/run/%d", metas[0].ID)},
+		{fmt.Sprintf("Run %d (B)", metas[1].ID), fmt.Sprintf("/run/%d", metas[1].ID)}}
 	return f, nil
 }

@@ -182,8 +182,8 @@ func (f *frame) Site() (links []nav) {
 
 // templates are the templates of all pages, by file name.
 var templates = sync.OnceValue(func() map[string]*template.Template {
-	base := template.Must(page.Templates().Funcs(template.FuncMap{"clean": text.Clean}).ParseFS(assets,
-		"assets/layout.tmpl"))
+	funcs := template.FuncMap{"clean": text.Clean, "plural": text.Plural}
+	base := template.Must(page.Templates().Funcs(funcs).ParseFS(assets, "assets/layout.tmpl"))
 	all := map[string]*template.Template{}
 	names, err := fs.Glob(assets, "assets/page-*.tmpl")
 	if err != nil {

@@ -394,3 +394,29 @@ func TestEvents(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 }
+
+// TestNamesOfRuns: a comparison leads to its runs by number, whatever they are called.
+func TestNamesOfRuns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := testStore(t, path)
+	server := newServer(t, Config{Store: path})
+	for _, name := range []string{"", "turned \u202e round"} {
+		if _, err := s.CreateRun(store.Run{Name: name, Created: time.Unix(1700000000, 0)}, testPlan(1)); err != nil {
+			t.Fatal(err)
+		}
+		if name == "" {
+			if _, body, _ := get(t, server, "/"); !strings.Contains(body, ">1 run in the store.") {
+				t.Error("the list does not count one run")
+			}
+		}
+	}
+	_, body, _ := get(t, server, "/compare?a=1&b=2")
+	for _, want := range []string{`href="/run/1">Run 1 (A)<`, `href="/run/2">Run 2 (B)<`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the comparison lacks %s", want)
+		}
+	}
+	if strings.Contains(body, "\u202e") {
+		t.Error("a name turns the text round")
+	}
+}
