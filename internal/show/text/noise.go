@@ -1,7 +1,6 @@
 package text
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -31,8 +30,11 @@ func NoiseLine(a *stat.Analysis) string {
 			parts = append(parts, kind.Name+" none")
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s%s (at most %s%s)", kind.Name, Format(kind.Metric, middle), kind.After,
-			Format(kind.Metric, most), kind.After))
+		says, atMost := Format(kind.Metric, middle)+kind.After, Format(kind.Metric, most)+kind.After
+		if says != atMost {
+			says += " (at most " + atMost + ")"
+		}
+		parts = append(parts, kind.Name+" "+says)
 	}
 	return strings.Join(parts, "; ")
 }
