@@ -58,7 +58,7 @@ const (
 
 // classes lists the classes of resident memory, with their remedies.
 var classes = []Line{
-	{Class: liveObjects, Remedy: "hold less: the table of holders", Proof: "isobar heap PID"},
+	{Class: liveObjects, Remedy: "hold less, by the table of holders", Proof: "isobar heap PID"},
 	{Class: "heap: garbage not collected yet", Remedy: "a lower GOGC, or GOMEMLIMIT", Proof: "isobar tune --max-rss"},
 	{Class: freeSlots, Remedy: "fewer sizes that die at different times; package slab",
 		Proof: "isobar lab run exec -- PROGRAM"},
@@ -66,7 +66,7 @@ var classes = []Line{
 		Proof: "GOMEMLIMIT=… isobar lab run exec -- PROGRAM"},
 	{Class: wholeHeap, Remedy: "an isobar that knows this version of Go tells what"},
 	{Class: "goroutine stacks", Remedy: "a bound for those that one go statement starts", Proof: "isobar heap PID"},
-	{Class: "runtime structures", Remedy: "they follow the largest heap there was: a lower peak"},
+	{Class: "runtime structures", Remedy: "a lower peak: they follow the largest heap so far"},
 	{Class: "C heap", Remedy: "malloc_trim", Proof: "MALLOC_TRIM_THRESHOLD_=0 isobar lab run exec -- PROGRAM"},
 	{Class: otherMemory, Remedy: "what the program or its libraries map themselves"},
 	{Class: "program: code and constants", Remedy: "-ldflags=-s -w does not shrink it: only what runs is resident"},
@@ -168,7 +168,7 @@ func (l *Line) remedy() string {
 	if l.Proof == "" {
 		return what
 	}
-	return what + ": " + l.Proof
+	return what + " (try " + l.Proof + ")"
 }
 
 // besides names a line outside of RSS, and what would shrink it.

@@ -60,7 +60,8 @@ func (r *Report) facts() (facts []page.Fact) {
 	add := func(name, value string) { facts = append(facts, page.Fact{Name: name, Value: value}) }
 	add("Live", fmt.Sprintf("%s in %s objects; type unknown %.1f %%", size(r.Live), count(r.Objects),
 		100*share(r.Untyped, r.Live)))
-	add("Unused", size(r.Unused)+" of what is live: capacity, what slices and strings have left, room of maps")
+	add("Unused", size(r.Unused)+" of what is live: spare capacity, parts of arrays and strings that nothing refers to, "+
+		"free slots of maps")
 	add("Marking", fmt.Sprintf("reads %s and follows %s pointers", size(r.ScanBytes), count(r.Pointers)))
 	add("Not live", fmt.Sprintf("garbage not collected yet %s, free slots %s, stacks %s", size(r.Garbage),
 		size(r.Spans.Free), size(r.Spans.Stacks)))
@@ -166,8 +167,9 @@ const (
 func (r *Report) icicle() *plot.Plot {
 	p := plot.NewFlame("icicle", "Live bytes by path", "From the roots, on top, to what they lead to. A box has its "+
 		"path's next step, its type, and its bytes.", r.root())
-	if p != nil {
-		p.Legend = p.Legend[:min(icicleColours, len(p.Legend))]
+	if p != nil && len(p.Legend) > icicleColours {
+		p.Legend[icicleColours].Name = "all others"
+		p.Legend = p.Legend[:icicleColours+1]
 	}
 	return p
 }

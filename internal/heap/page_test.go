@@ -2,6 +2,7 @@ package heap
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ func TestPage(t *testing.T) {
 		Wait: "chan receive", Forever: true, Longest: 3e9, Count: 12, Stacks: 49152}}
 	r.Ledger = &Ledger{RSS: 3 << 20, Lines: []Line{{Class: "heap: live objects", Bytes: 2 << 20, Remedy: "hold less"}},
 		Beside: []Line{{Class: "swapped out", Bytes: 1 << 20}}}
+	r.Stop, r.Copied = 688234567, 1<<20
 	r.Warnings = []string{"a warning" + hostile}
 	var b bytes.Buffer
 	if err := r.Page(&b, View{Lines: 5, Share: 0.001}, "test"); err != nil {
@@ -30,7 +32,7 @@ func TestPage(t *testing.T) {
 		`<td>1.00 MiB</td><td>100 %</td>`, "mostly [] main.Session. Remedy: bound it, if it grows",
 		`<svg class="flame"`, "Live bytes by area", "[] main.Session, 1023 KiB", "main.work",
 		"chan receive, for 3.00 s or longer: for ever",
-		"12 goroutines can never be woken", "hold less", "beside it: swapped out", "a warning",
+		"12 goroutines can never be woken", "hold less", "beside it: swapped out", "a warning", "for 688 ms, to copy 1.00 MiB",
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)
@@ -66,5 +68,17 @@ func TestIcicleDrawsEachByteOnce(t *testing.T) {
 	}
 	if (&Report{Tree: &Node{}}).icicle() != nil {
 		t.Error("a heap with nothing live has a drawing")
+	}
+}
+
+// TestSmallHoldersShareAColour: the legend names the colour of those that have none of their own.
+func TestSmallHoldersShareAColour(t *testing.T) {
+	r := sample(1 << 20)
+	for i := range icicleColours + 3 {
+		r.Tree.Children = append(r.Tree.Children, &Node{Label: fmt.Sprintf("main.v%d", i), Reached: 1 << 12, Retained: 1 << 12})
+	}
+	legend := r.icicle().Legend
+	if n := len(legend); n != icicleColours+1 || legend[n-1].Name != "all others" {
+		t.Errorf("%d colours, the last is %q", n, legend[n-1].Name)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/isobar-go/isobar/internal/show/text"
 )
@@ -42,7 +41,7 @@ func (r *Report) stopped() string {
 	if r.Forked {
 		way = "to fork, and read the fork:"
 	}
-	return fmt.Sprintf("for %v, %s %s", r.Stop.Round(10*time.Microsecond), way, size(r.Copied))
+	return fmt.Sprintf("for %s, %s %s", text.Duration(float64(r.Stop)), way, size(r.Copied))
 }
 
 func count(n uint64) string { return text.Count(float64(n)) }
