@@ -119,11 +119,8 @@ func sectionOf(s *text.Section, id string, r Run) section {
 		h.Baseline = s.Baseline().Label
 	}
 	if g, ok := s.Grid(); ok {
-		h.Grid, h.GridTitle = g.Table(true), "Configuration × GC setting: "
-		if _, ok := s.Baseline().Config.Factor("strategy"); ok {
-			h.GridTitle = "Strategy × GC setting: "
-		}
-		h.GridTitle += text.Heading(s.Primary())
+		h.Grid = g.Table(true)
+		h.GridTitle = g.RowName() + " × GC setting: " + text.Heading(s.Primary())
 	}
 	h.Plots = drawn(s.Name, plot.HeatMap(s, id, plot.Procs, r.Procs), plot.HeatMap(s, id, plot.Goroutines, nil),
 		plot.Latency(s, id), plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id))

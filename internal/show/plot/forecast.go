@@ -170,12 +170,14 @@ func (p *tradeoffPoints) draw(id string) template.HTML {
 	if top = max(top, most); most > 0 {
 		top = min(top, beyond*most)
 	}
-	f := frame{left: 72, top: 10, right: 464, bottom: 200}
+	f := frame{left: 72, top: 24, right: 464, bottom: 214}
 	d := newDrawing(id, "CPU time against peak memory", fmt.Sprintf("%d predicted settings and %d measured ones.",
-		len(settings), len(measured)), 226)
+		len(settings), len(measured)), 258)
 	x, y := logScale(cell.RSSPeak, lo, hi, f.left+8, f.right-8), linearScale(cell.TotalCPU, top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
 	d.horizontal(f, x, x.ticks(5), nil)
+	d.text("label", "start", 4, 10, "CPU time")
+	d.text("label", "middle", (f.left+f.right)/2, f.bottom+38, "peak memory")
 	for _, line := range p.lines {
 		var points []point
 		for _, forecast := range line.forecasts {
@@ -184,7 +186,7 @@ func (p *tradeoffPoints) draw(id string) template.HTML {
 				continue
 			}
 			points = append(points, point{at, y.at(value[0])})
-			d.line("axis", at, y.at(value[1]), at, y.at(value[2]))
+			d.line("interval", at, y.at(value[1]), at, y.at(value[2]))
 		}
 		d.curve(line.class, points)
 	}

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -21,6 +22,13 @@ func TestPauses(t *testing.T) {
 		if got := p.Table.Rows[0][column].Text; got != want {
 			t.Errorf("%s: %q, want %q", p.Table.Head[column], got, want)
 		}
+	}
+	if !strings.Contains(p.Caption, "at 99.9, one in a thousand") {
+		t.Errorf("caption of many pauses: %s", p.Caption)
+	}
+	row.Buckets[cell.HistPause] = cell.Buckets{Lower: []float64{1e-6}, Upper: []float64{2e-6}, Count: []uint64{20}}
+	if p := Pauses(s, "study-1"); !strings.Contains(p.Caption, "at 99, one in a hundred") {
+		t.Errorf("caption of 20 pauses, whose axis ends at 99: %s", p.Caption)
 	}
 	row.Buckets = nil
 	if p := Pauses(s, "study-1"); p != nil {

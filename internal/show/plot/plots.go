@@ -38,7 +38,7 @@ func Latency(s *text.Section, id string) *Plot {
 func Pauses(s *text.Section, id string) *Plot {
 	p := byPercentile(s, id+"-pauses", "GC pauses", "pauses", cell.HistPause)
 	if p != nil {
-		p.Caption = "How long the world was stopped, over all repetitions. " + p.Caption
+		p.Caption = "How long the world was stopped. " + p.Caption
 	}
 	return p
 }
@@ -49,11 +49,7 @@ func byPercentile(s *text.Section, id, title, what string, names ...string) *Plo
 	if len(panels) == 0 {
 		return nil
 	}
-	p := &Plot{ID: id, Title: title, Wide: len(panels) > 1,
-		Caption: "Further right is rarer: at 99.9, one in a thousand took longer. Both axes are logarithmic."}
-	if p.Wide {
-		p.Caption += " All panels have the same axes."
-	}
+	p := &Plot{ID: id, Title: title, Wide: len(panels) > 1}
 	var rows []*text.Row
 	lo, hi, count := math.Inf(1), 0.0, 1.0
 	p.Table = text.Table{Label: title + ", " + s.Name, Left: 2, Head: []string{"Configuration", "Time"}}
@@ -72,14 +68,23 @@ func byPercentile(s *text.Section, id, title, what string, names ...string) *Plo
 			p.Table.Add(append(cells, s.Format(":ns", float64(c.h.Mean())), text.Count(float64(c.h.Count())))...)
 		}
 	}
+	decades := max(1, math.Ceil(math.Log10(count)-0.01))
+	p.Caption = fmt.Sprintf("Further right is rarer: %s took longer. Both axes are logarithmic.", rarer(decades))
+	if p.Wide {
+		p.Caption += " All panels have the same axes."
+	}
 	for i, curves := range panels {
 		name := strings.TrimSpace(p.Table.Label + " " + titles[i])
-		svg := percentileChart(s, fmt.Sprintf("%s-%d", p.ID, i), name, curves, lo, hi,
-			max(1, math.Ceil(math.Log10(count)-0.01)))
+		svg := percentileChart(s, fmt.Sprintf("%s-%d", p.ID, i), name, curves, lo, hi, decades)
 		p.Panels = append(p.Panels, Panel{titles[i], svg})
 	}
 	p.Legend = legendOf(s, rows)
 	return p
+}
+
+// rarer explains a percentile that an axis of so many decades has.
+func rarer(decades float64) string {
+	return []string{"at 90, one in ten", "at 99, one in a hundred", "at 99.9, one in a thousand"}[int(min(decades, 3))-1]
 }
 
 // Figures shows throughput, memory and the collector's cost, with intervals.

@@ -37,7 +37,8 @@ func Ratios(s *text.Section, id string) *Plot {
 	}
 	shown = shown[:min(len(shown), maxRatios)]
 	p := &Plot{ID: id + "-ratios", Title: "Ratios of B to A", Table: *s.ComparisonTable(shown),
-		Caption: "The bar is the interval, the dashed line is no change. The table has every metric."}
+		Caption: "The bar is the interval, the dashed line is no change. Lower is better, unless a row says otherwise. " +
+			"The table has every metric."}
 	p.Table.Label = "Ratios of B to A, " + s.Name
 	for _, verdict := range stat.Verdicts {
 		if slices.ContainsFunc(shown, func(c stat.Comparison) bool { return c.Verdict == verdict }) {
@@ -64,7 +65,11 @@ func ratioChart(id, title string, shown []stat.Comparison) template.HTML {
 	d.line("base", x.at(1), f.top, x.at(1), f.bottom)
 	for i, c := range shown {
 		y, look := f.top+rowHeight*float64(i), verdictLook[c.Verdict]
-		d.caption(f, y+14, text.Heading(c.Metric)+", "+cell.Better(c.Metric)+" is better",
+		name := text.Heading(c.Metric)
+		if cell.HigherIsBetter(c.Metric) {
+			name += ", higher is better"
+		}
+		d.caption(f, y+14, name,
 			text.Ratio(c.Ratio)+" "+text.Interval(c.Lo, c.Hi))
 		d.line("track", f.left, y+25, f.right, y+25)
 		if c.Lo > 0 && !math.IsInf(c.Hi, 0) {

@@ -166,11 +166,22 @@ func (s *Section) Grid() (g *Grid, ok bool) {
 	return g, len(g.GCs) > 1 && len(g.Rests) > 1
 }
 
-// Table has the figures with their ratios to the baseline; in full, also with intervals and verdicts.
+// RowName says what the rows are.
+func (g *Grid) RowName() string {
+	if _, ok := g.section.Baseline().Config.Factor("strategy"); ok {
+		return "Strategy"
+	}
+	return "Configuration"
+}
+
+// Table has the figures with their ratios to the baseline; in full, also with intervals and verdicts,
+// each on a line of its own.
 func (g *Grid) Table(full bool) *Table {
 	metric := g.section.Primary()
-	t := &Table{Label: "Table of " + Heading(metric) + ", " + g.section.Name, Left: 1,
-		Head: append([]string{"GC setting"}, g.GCs...)}
+	t := &Table{Label: "Table of " + Heading(metric) + ", " + g.section.Name, Left: 1, Head: []string{g.RowName()}}
+	for _, gc := range g.GCs {
+		t.Head = append(t.Head, "gc="+gc)
+	}
 	for _, rest := range g.Rests {
 		t.Add(append([]string{rest}, slices.Repeat([]string{Absent}, len(g.GCs))...)...)
 		for i, gc := range g.GCs {
@@ -180,9 +191,10 @@ func (g *Grid) Table(full bool) *Table {
 			}
 			t.last(i + 1).Text = r.Figure(metric).String()
 			if c, ok := g.section.Compared(r, metric); ok {
-				t.last(i + 1).Text += " " + Ratio(c.Ratio)
 				if full {
-					t.last(i + 1).Text += " " + Interval(c.Lo, c.Hi) + " " + string(c.Verdict)
+					t.last(i + 1).Text += "\n" + Ratio(c.Ratio) + " " + Interval(c.Lo, c.Hi) + "\n" + string(c.Verdict)
+				} else {
+					t.last(i + 1).Text += " " + Ratio(c.Ratio)
 				}
 				t.judge(i+1, c.Verdict)
 			}
