@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -191,10 +192,13 @@ func (g *Grid) Table(full bool) *Table {
 			}
 			t.last(i + 1).Text = r.Figure(metric).String()
 			if c, ok := g.section.Compared(r, metric); ok {
-				if full {
-					t.last(i + 1).Text += "\n" + Ratio(c.Ratio) + " " + Interval(c.Lo, c.Hi) + "\n" + string(c.Verdict)
-				} else {
+				switch {
+				case !full:
 					t.last(i + 1).Text += " " + Ratio(c.Ratio)
+				case !math.IsNaN(c.Ratio):
+					t.last(i + 1).Text += "\n" + Ratio(c.Ratio) + " " + Interval(c.Lo, c.Hi) + "\n" + string(c.Verdict)
+				default:
+					t.last(i + 1).Text += "\n" + string(c.Verdict)
 				}
 				t.judge(i+1, c.Verdict)
 			}
