@@ -5,10 +5,38 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/advise"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // Tests look at what allocates in shorter time, and count all of it at once.
 func init() { profileTime, profileRate = 50*time.Millisecond, 1 }
+
+// profiled returns a module of one file and its tests, with profiles of its benchmarks.
+func profiled(t *testing.T, version, source, tests string) Config {
+	t.Helper()
+	if testing.Short() || invariant.Race {
+		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
+	}
+	c := Config{Patterns: []string{"."}, Checks: advise.All(), Dir: tree(t, map[string]string{
+		"go.mod": "module example.org/m\n\ngo " + version + "\n", "m.go": source, "m_test.go": tests})}
+	var err error
+	if c.Profiles, _, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ran returns what Run finds.
+func ran(t *testing.T, c Config) *Result {
+	t.Helper()
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
 
 // A profile that tests damaged is left out, with a note.
 func TestProfileLeavesOutBroken(t *testing.T) {

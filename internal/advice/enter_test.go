@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 const boxing = `package m
@@ -37,22 +35,10 @@ func BenchmarkBoxed(b *testing.B) {
 // TestCallsTellSitesOfALineApart: a profile has one line for a conversion and the boxing of
 // its result; the program has two calls. A string of one byte needs no memory, but is boxed.
 func TestCallsTellSitesOfALineApart(t *testing.T) {
-	if testing.Short() || invariant.Race {
-		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
-	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("no program whose calls are known")
 	}
-	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": boxing, "m_test.go": boxingTest})
-	c := Config{Dir: dir, Patterns: []string{"."}}
-	var err error
-	if c.Profiles, _, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := ran(t, profiled(t, "1.25", boxing, boxingTest))
 	made := map[string]Explained{}
 	for _, s := range r.Evidence.Account.Sites {
 		made[s.Kind] = s
@@ -141,20 +127,7 @@ func BenchmarkWrapped(b *testing.B) {
 // TestInlinedCodeIsThatOfItsFunction: where a function is inlined, what it makes is on the heap for what that code
 // does with it: the packages' code with what the library makes, a benchmark with what the packages make.
 func TestInlinedCodeIsThatOfItsFunction(t *testing.T) {
-	if testing.Short() || invariant.Race {
-		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
-	}
-	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": wrapping,
-		"m_test.go": wrappingTest})
-	c := Config{Dir: dir, Patterns: []string{"."}}
-	var err error
-	if c.Profiles, _, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := ran(t, profiled(t, "1.25", wrapping, wrappingTest))
 	want := map[string]string{"io.NopCloser": "return io.NopCloser(r) (return), line 11",
 		"bytes.NewReader": "n, _ := io.Copy(io.Discard, r) (call parameter), line 25",
 		"m.small": "return &numbers{...} (return), line 31; there may be other ways; it is inlined into m.BenchmarkWrapped, " +

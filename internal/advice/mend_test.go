@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/isobar-go/isobar/advise"
-	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // What a profile proves and no check knows: each function has a benchmark, and
@@ -208,27 +205,15 @@ func BenchmarkStays(b *testing.B) {
 // TestMendedFixesHold tries each fix that the account writes: it builds, the tests
 // pass, and its benchmark allocates less.
 func TestMendedFixesHold(t *testing.T) {
-	if testing.Short() || invariant.Race {
-		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
-	}
-	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": mendable,
-		"m_test.go": mendableTest})
-	c := Config{Dir: dir, Patterns: []string{"."}, Checks: advise.All()}
-	var err error
-	if c.Profiles, _, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := profiled(t, "1.25", mendable, mendableTest)
+	r := ran(t, c)
 	var fixes []Finding
 	for _, f := range r.Findings {
 		if len(f.Edits) > 0 && f.Share != nil && f.Share.weight() > 0.001 {
 			fixes = append(fixes, f)
 		}
 	}
-	v, err := Verify(t.Context(), Config{Dir: dir, Patterns: c.Patterns, Bench: ".", Blocks: 4, BenchTime: "20x",
+	v, err := Verify(t.Context(), Config{Dir: c.Dir, Patterns: c.Patterns, Bench: ".", Blocks: 4, BenchTime: "20x",
 		Limit: Limit{Budget: 20 * time.Minute}, Profiles: c.Profiles, Progress: func(string) {}}, fixes)
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/isobar-go/isobar/advise"
-	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 const tryable = `package m
@@ -333,22 +330,10 @@ func BenchmarkKeyed(b *testing.B) {
 // TestRemediesAreTried: a fix that saves is a remedy, with its figures. One that takes more bytes or
 // breaks a test is none and not mentioned; another fix that saves at the same place is.
 func TestRemediesAreTried(t *testing.T) {
-	if testing.Short() || invariant.Race {
-		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
-	}
-	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.17\n", "m.go": tryable,
-		"m_test.go": tryableTest})
 	said := 0
-	c := Config{Dir: dir, Patterns: []string{"."}, Checks: advise.All()}
-	var err error
-	if c.Profiles, _, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
-		t.Fatal(err)
-	}
+	c := profiled(t, "1.17", tryable, tryableTest)
 	verdicts := func() map[string]Explained {
-		r, err := Run(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := ran(t, c)
 		by := map[string]Explained{}
 		for _, s := range r.Evidence.Account.Sites {
 			if name := strings.TrimPrefix(s.Function, "m."); by[name].Verdict != Remedy {
