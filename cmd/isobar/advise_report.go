@@ -68,7 +68,7 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 	var rest []advice.Explained
 	remedies := 0
 	for _, s := range a.ByVerdict() {
-		if s.Verdict != advice.Remedy && s.Verdict != advice.Candidate {
+		if !s.Proposes() {
 			rest = append(rest, s)
 			continue
 		}
@@ -81,7 +81,7 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 			text.Plural(remedies-accountRemedies, "place"))
 	}
 	if len(rest) > 0 {
-		b.WriteString("\nthe largest without a proven remedy:\n")
+		b.WriteString("\nthe largest without a remedy that is worth it:\n")
 	}
 	for _, s := range rest[:min(accountOthers, len(rest))] {
 		printSite(b, &s)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // An Account explains what the profiles measured: every allocation that the
@@ -57,8 +59,10 @@ type Explained struct {
 	Callee  string  `json:"callee,omitempty"` // the function it calls, if that allocates
 	Size    float64 `json:"mean_bytes"`       // of an object
 	Objects int64   `json:"objects"`
-	Within  float64 `json:"objects_within"`              // half of the 95 % confidence interval, as a fraction
-	Smaller bool    `json:"smaller_unsampled,omitempty"` // there may be smaller objects without a sample
+	Within  float64 `json:"objects_within"` // half of the 95 % confidence interval, as a fraction
+	// Smaller objects than these may have no sample, up to so many bytes together, with 95 % confidence. They are in no
+	// other number here. 0 where they would hardly change the number of objects.
+	Unsampled int64 `json:"unsampled_bytes,omitempty"`
 	// Goroutines make it, some of which benchmarks start outside the loops that they time.
 	Early bool `json:"perhaps_prepared,omitempty"`
 	// The bytes of one object, if the profile counts blocks of 16 bytes that several
@@ -88,8 +92,7 @@ type Explained struct {
 	call    place          // of Callee; spots are then lines of its code that are inlined here
 	begins  token.Position // the declared function around it
 	generic bool           // the function is generic
-	mended  Finding        // the remedy as a finding, if it has its own fix
-	others  []Finding      // tried in turn if that saves nothing
+	fixes   []Finding      // that no check has: of the remedy, and those to be tried in turn if that saves nothing
 	fixed   string         // key of the finding with the fix
 	instead string         // what to say if the remedy saves nothing
 }
@@ -128,14 +131,14 @@ func (e *Explained) Made() string {
 		return fmt.Sprintf("at least %s of %d bytes: the profile has so many blocks of %.0f bytes, which they share",
 			number, e.Shared, e.Size)
 	}
-	text := fmt.Sprintf("%s in the profile, %.0f bytes on average", number, e.Size)
-	if e.Smaller {
-		text += ", and perhaps smaller ones without a sample"
+	made := fmt.Sprintf("%s in the profile, %.0f bytes on average", number, e.Size)
+	if e.Unsampled > 0 {
+		made += ", and perhaps smaller ones without a sample, together " + text.Bytes(float64(e.Unsampled)) + " or less"
 	}
 	if e.object == 0 && e.Size >= tinyBlock && e.Size < 2*tinyBlock {
-		return "at least " + text + ": it counts blocks of 16, which smaller ones share"
+		return "at least " + made + ": it counts blocks of 16, which smaller ones share"
 	}
-	return text
+	return made
 }
 
 // Life returns the lifetime, and how it is known.
@@ -206,10 +209,15 @@ func (s *site) merge(o *site) {
 	}
 }
 
-// misses reports whether there may be objects of smaller sizes that no sample shows.
-func (s *site) misses() bool {
-	const sure = 6 // times the rate: one in 400 such objects has no sample, at half the size one in 20
-	return len(s.sizes) > 1 && slices.Min(slices.Collect(maps.Keys(s.sizes))) < sure*s.rate
+// unsampled returns how many bytes of smaller objects may have no sample, 0 where these would hardly change the number
+// of objects: a profile shows none of n bytes with the probability exp(-n/rate).
+func (s *site) unsampled() int64 {
+	const sure, much = 3, 10 // 95 %, and a tenth
+	n := sure * s.rate
+	if len(s.sizes) == 0 || slices.Min(slices.Collect(maps.Keys(s.sizes))) <= tinyBlock || n/tinyBlock*much < s.Objects {
+		return 0
+	}
+	return n
 }
 
 // regrown returns what growing objects allocate after the first time: for each size,
@@ -228,6 +236,13 @@ func (s *site) regrown() (t Totals) {
 		t.CPU = int64(float64(s.CPU) * float64(t.Objects) / float64(s.Objects))
 	}
 	return t
+}
+
+// outgrown reports whether much of what it allocates replaces what became too small.
+func (s *site) outgrown() bool {
+	const least = 0.1
+	again := s.regrown()
+	return float64(again.Bytes) >= least*float64(s.Bytes) && float64(again.Objects) >= least*float64(s.Objects)
 }
 
 // A chain is a call path to an allocation, from the expression that allocates.
@@ -402,8 +417,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 				open.add(part.totals)
 			}
 			seen.add(*part.totals.part(part.seen))
-			a.mend(part.mended, part.Share)
-			for _, f := range part.others {
+			for _, f := range part.fixes {
 				a.mend(f, part.Share)
 			}
 			if !a.merged(part) {
@@ -411,12 +425,12 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			}
 		}
 	}
-	if j.total.Objects > 0 { // there are profiles of allocations
-		a.Sites = slices.DeleteFunc(a.Sites, func(e Explained) bool { return e.totals.Objects == 0 && e.totals.Bytes == 0 })
-	}
 	a.Explained, a.Open, a.Measured = known.of(all), open.of(all), seen.of(all)
 	const least = 0.0005 // of bytes or objects: a profile has too few samples of smaller shares
-	a.Sites = slices.DeleteFunc(a.Sites, func(e Explained) bool { return e.Share.weight() < least })
+	a.Sites = slices.DeleteFunc(a.Sites, func(e Explained) bool {
+		computes := j.total.Objects > 0 && e.totals.Objects == 0 && e.totals.Bytes == 0 // and others allocate
+		return computes || e.Share.weight() < least
+	})
 	slices.SortStableFunc(a.Sites, func(p, q Explained) int {
 		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File),
 			cmp.Compare(p.Line, q.Line), cmp.Compare(p.Callee, q.Callee), cmp.Compare(p.What, q.What))
@@ -444,17 +458,30 @@ func (a *Account) merged(p *Explained) bool {
 		e.Share.add(p.Share)
 		e.Objects = e.totals.Objects
 		e.average()
-		e.Smaller, e.Early = e.Smaller || p.Smaller, e.Early || p.Early
+		e.Unsampled, e.Early = max(e.Unsampled, p.Unsampled), e.Early || p.Early
 		return true
 	}
 	return false
 }
 
+// once says a remedy that several sites share at the heaviest of them, and refers to it at the others.
+func (a *Account) once() {
+	said := map[string]*Explained{}
+	for i := range a.Sites {
+		e := &a.Sites[i]
+		first := said[e.fixed]
+		switch {
+		case e.fixed == "" || e.Verdict != Remedy && e.Verdict != Candidate:
+		case first == nil:
+			said[e.fixed] = e
+		default:
+			e.Remedy, e.Decides, e.Fix = fmt.Sprintf("the same change as for %s:%d", first.File, first.Line), "", false
+		}
+	}
+}
+
 // mend adds a fix of a part, once for each place.
 func (a *Account) mend(fixed Finding, share Shares) {
-	if fixed.Edits == nil {
-		return
-	}
 	for i := range a.mended {
 		if f := &a.mended[i]; f.key() == fixed.key() {
 			f.Share.add(share)

@@ -263,14 +263,55 @@ func TestNumbersAreSampled(t *testing.T) {
 		one.sampled(size, 1024)
 		made.charge(one, size)
 	}
-	e := Explained{Objects: made.Objects, totals: made.Totals, Smaller: made.misses()}
+	e := Explained{Objects: made.Objects, totals: made.Totals, Unsampled: made.unsampled()}
 	e.average()
-	want := "50 objects (±47 %) in the profile, 614 bytes on average, and perhaps smaller ones without a sample"
+	want := "50 objects (±47 %) in the profile, 614 bytes on average, and perhaps smaller ones without a sample, together " +
+		"3.00 KiB or less"
 	if got := e.Made(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if made.rate = 10; made.misses() {
+	if made.rate = 10; made.unsampled() != 0 {
 		t.Error("of 256 bytes a profile that samples each ten bytes has all")
+	}
+}
+
+// TestUnsampled: objects without a sample are few bytes, of which the profile says nothing else.
+func TestUnsampled(t *testing.T) {
+	const large = 1 << 20
+	for name, tt := range map[string]struct {
+		sizes map[int64]int64
+		rate  int64
+		want  int64
+	}{
+		"beside one size":   {map[int64]int64{large: 40}, 16 << 10, 48 << 10},
+		"beside two sizes":  {map[int64]int64{large: 40, 2 * large: 3}, 16 << 10, 48 << 10},
+		"all are sampled":   {map[int64]int64{large: 40}, 1, 0},
+		"none are smaller":  {map[int64]int64{16: 40}, 16 << 10, 0},
+		"too few to matter": {map[int64]int64{64: 400000}, 16 << 10, 0},
+	} {
+		var made site
+		for size, n := range tt.sizes {
+			one := Totals{Objects: n, Bytes: n * size}
+			one.sampled(size, tt.rate)
+			made.charge(one, size)
+		}
+		if got := made.unsampled(); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+	rng, lost := rand.New(rand.NewPCG(1, 2)), 0
+	const rate, size, trials = 1024, 32, 2000
+	for range trials { // as many bytes as may have no sample have none in one of twenty profiles
+		seen := false
+		for range 3 * rate / size {
+			seen = seen || rng.Float64() < 1-math.Exp(-size/float64(rate))
+		}
+		if !seen {
+			lost++
+		}
+	}
+	if lost < trials*3/100 || lost > trials*7/100 {
+		t.Errorf("%d of %d profiles have no sample", lost, trials)
 	}
 }
 

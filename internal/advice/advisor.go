@@ -25,12 +25,12 @@ type Config struct {
 	Dir      string // where patterns are looked up; empty for the working directory
 	Patterns []string
 	Checks   []*check.Check
-	Profiles []string // pprof files, or URLs of running programs, to join to the findings
-	LeftOut  []string // what the profiles lack, and why
-	Env      []string // for the go command, added to the environment of this process
-	Cache    string   // directory that caches results until a package changes; empty for none
-	Limit             // of the processes it starts
-	Progress func(string)
+	Profiles []string     // pprof files, or URLs of running programs, to join to the findings
+	LeftOut  []string     // what the profiles lack, and why
+	Env      []string     // for the go command, added to the environment of this process
+	Cache    string       // directory that caches results until a package changes; empty for none
+	Limit                 // of the processes it starts
+	Progress func(string) // nil for none
 
 	// Bench selects, as in go test, the benchmarks with which Run measures lifetimes, and
 	// which alone judge fixes. If empty, Run measures none, and all benchmarks judge.
@@ -44,6 +44,13 @@ type Config struct {
 
 	overlay overlay    // files that replace those of the packages
 	life    *lifetimes // of an earlier run on the same packages; nil for none
+}
+
+// say tells what is done now.
+func (c *Config) say(step string) {
+	if c.Progress != nil {
+		c.Progress(step)
+	}
 }
 
 // A Result is what the checks found, and where they looked.
@@ -141,6 +148,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 }
 
 func look(ctx context.Context, c Config) (*Result, error) {
+	c.say("checking the packages")
 	units, err := analyze(ctx, c)
 	if err != nil {
 		return nil, err
@@ -181,6 +189,7 @@ func look(ctx context.Context, c Config) (*Result, error) {
 	} else {
 		r.Findings = append(r.Findings, r.Evidence.Account.mended...)
 		r.try(ctx, c)
+		r.Evidence.Account.once()
 	}
 	slices.SortFunc(r.Findings, before)
 	return r, nil

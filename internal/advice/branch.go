@@ -13,16 +13,12 @@ import (
 
 // branched proposes that only the returns which need a variable on the heap make it, where each is within a branch. Any
 // other way through the function then makes none, and no way makes more than before.
-func (k *subject) branched() {
-	m := k.mender()
-	if m == nil || k.outside() || k.s.Kind != life.Variable {
-		return
-	}
+func (m *mender) branched() {
 	if returns := m.returns(); len(returns) > 0 {
-		name := k.s.Node.(*ast.Ident).Name
-		k.propose(func(m *mender) bool { return m.copyBefore(returns) }, "closurecapture",
+		name := m.s.Node.(*ast.Ident).Name
+		m.propose(func(m *mender) bool { return m.copyBefore(returns) }, "closurecapture",
 			"copy it where its address is taken, %[1]s := %[1]s before the return at %[2]s: other ways through the function "+
-				"leave it on the stack", name, k.x.position(k.p, returns[0].Pos()))
+				"leave it on the stack", name, m.x.position(m.p, returns[0].Pos()))
 	}
 }
 
@@ -34,7 +30,7 @@ func (m *mender) returns() (all []*ast.ReturnStmt) {
 	if !ok || v == nil || v.Kind() == types.ResultVar || locks(v.Type()) {
 		return nil
 	}
-	for _, use := range addressed(m.s.Value) {
+	for _, use := range life.Addressed(m.s.Value) {
 		at := use.Pos()
 		if made, ok := use.(*ssa.MakeClosure); ok {
 			at = made.Fn.Pos()
@@ -58,38 +54,17 @@ func (m *mender) returns() (all []*ast.ReturnStmt) {
 	return all
 }
 
-// addressed are the instructions that do more with the address of a variable than read it, or write to it.
-func addressed(address ssa.Value) (uses []ssa.Instruction) {
-	for _, use := range *address.Referrers() {
-		switch i := use.(type) {
-		case *ssa.DebugRef, *ssa.UnOp:
-			continue
-		case *ssa.Store:
-			if i.Val != address {
-				continue
-			}
-		case *ssa.FieldAddr:
-			uses = append(uses, addressed(i)...)
-			continue
-		case *ssa.IndexAddr:
-			uses = append(uses, addressed(i)...)
-			continue
-		}
-		uses = append(uses, use)
-	}
-	return uses
-}
-
-// around is the statement list that declares the variable; that of the function for a parameter.
+// around is what has the statement list that declares the variable; the body of the function for a parameter.
 func (m *mender) around() ast.Node {
 	for _, n := range m.path {
 		switch n := n.(type) {
-		case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
-			return n
 		case *ast.FuncDecl:
 			return n.Body
 		case *ast.FuncLit:
 			return n.Body
+		}
+		if listOf(n) != nil {
+			return n
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, e
 	for block := 0; ; block++ {
 		for _, at := range rng.Perm(len(contests) * sides) {
 			con, side := contests[at/sides], at%sides
-			v.Progress(fmt.Sprintf("%s, block %d", con.name, block+1))
+			v.say(fmt.Sprintf("%s, block %d", con.name, block+1))
 			results, err := v.side(ctx, &con, side, block)
 			if err != nil {
 				return nil, err

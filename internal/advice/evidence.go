@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // Shares are fractions, from 0 to 1, of what the profiles measured. Those of a finding
@@ -133,6 +135,7 @@ type beginning struct {
 
 // A joiner charges samples to lines of the packages.
 type joiner struct {
+	say     func(string)
 	files   map[string]string // by names that a profile may use: the absolute name
 	lengths map[string]int    // lines of a file
 	causes  map[causeKey]*cause
@@ -156,7 +159,7 @@ type joiner struct {
 // join reads the profiles and gives each finding its share.
 func join(ctx context.Context, c Config, units []*unit, base string, findings []Finding) (*Evidence, error) {
 	j := &joiner{
-		notes: slices.Clone(c.LeftOut),
+		say: c.say, notes: slices.Clone(c.LeftOut),
 		files: map[string]string{}, lengths: map[string]int{},
 		starts: map[beginning]bool{}, inlined: map[string]bool{}, moved: map[string]place{}, still: map[string]bool{},
 		timings: newTimings(), causes: map[causeKey]*cause{}, early: map[place]bool{},
@@ -213,6 +216,7 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 
 // read adds one profile.
 func (j *joiner) read(ctx context.Context, name string) error {
+	j.say("reading " + text.WithoutPasswords(name))
 	p, err := readProfile(ctx, name)
 	if err != nil {
 		return err

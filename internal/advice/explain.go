@@ -133,7 +133,7 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 	if !alike { // cannot tell which of them would help
 		out.Verdict, out.Remedy = Look, unproven
 		out.Check, out.Fix, out.fixed, out.Decides = "", false, "", ""
-		out.mended, out.others = Finding{}, nil
+		out.fixes = nil
 	}
 	return out
 }
@@ -312,8 +312,9 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	case s != nil:
 		e.object = fixedSize(s)
 	}
-	e.average()
-	e.Smaller = t.misses()
+	if e.average(); e.object == 0 {
+		e.Unsampled = t.unsampled()
+	}
 	e.Early = slices.ContainsFunc(c.ways(), func(w *chain) bool { return x.early[w.begins] })
 	if ways := c.ways(); len(ways) > 0 {
 		e.Through = ways[0].String()
@@ -353,10 +354,10 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	}
 	k.judge()
 	if f := k.mend(); f != nil {
-		e.mended = k.mended(f)
-		e.Fix, e.fixed = true, e.mended.key()
+		e.fixes = []Finding{k.mended(f)}
+		e.Fix, e.fixed = true, e.fixes[0].key()
 	}
-	e.others = k.others()
+	e.fixes = append(e.fixes, k.others()...)
 	return e
 }
 

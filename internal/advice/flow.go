@@ -96,11 +96,12 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 		return nil
 	}
 	limit := x.Limit
-	if slices.ContainsFunc(sites, func(e Explained) bool { return e.fixed != "" || len(e.others) > 0 }) {
+	if slices.ContainsFunc(sites, func(e Explained) bool { return e.fixed != "" || len(e.fixes) > 0 }) {
 		limit = limit.keeping(trying)
 	}
 	within, cancel := limit.within(ctx, 1)
 	defer cancel()
+	x.say("compiling the packages, to see why memory is on the heap")
 	said, err := x.escapes(within, nil, nil, "", "build", pkgs...)
 	if err != nil {
 		return x.ended(ctx, within.Err(), "the packages were compiled again")
@@ -112,6 +113,7 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 		if len(e.spots) == 0 {
 			continue
 		}
+		x.say(fmt.Sprintf("why memory is on the heap: %d of %d, %s:%d", i+1, len(sites), e.File, e.Line))
 		var all []way
 		first, copies, made := x.way(e, said)
 		proven := !e.inlined && len(e.about(said)) == 0

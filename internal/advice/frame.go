@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
-	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/advise/life"
@@ -20,22 +19,17 @@ const mostFrame = 1024
 
 // framed proposes that a slice which dies with its call begins in an array of the function, so that only what outgrows
 // that is on the heap. Where somebody keeps it after all, so is the array, and nothing is saved.
-func (k *subject) framed() {
-	m := k.mender()
-	begins := []life.Kind{life.Make, life.Append, life.Convert}
-	if m == nil || k.outside() || !slices.Contains(begins, k.s.Kind) || k.p.Sizes == nil || !k.dies() {
+func (m *mender) framed() {
+	list, ok := m.s.Value.Type().Underlying().(*types.Slice)
+	if m.p.Sizes == nil || !m.dies() || !ok || life.Parametrized(list.Elem()) || m.p.Sizes.Sizeof(list.Elem()) == 0 {
 		return
 	}
-	list, ok := k.s.Value.Type().Underlying().(*types.Slice)
-	if !ok || life.Parametrized(list.Elem()) || k.p.Sizes.Sizeof(list.Elem()) == 0 {
-		return
-	}
-	sizes := k.t.sizes
-	if k.s.Kind == life.Append {
+	sizes := m.t.sizes
+	if m.s.Kind == life.Append {
 		if !m.fills() {
 			return
 		}
-		k.s, sizes = m.first()
+		m.s, sizes = m.first()
 	}
 	var most int64
 	for size := range maps.Keys(sizes) {
@@ -43,9 +37,9 @@ func (k *subject) framed() {
 			most = max(most, size)
 		}
 	}
-	if n := most / k.p.Sizes.Sizeof(list.Elem()); n > 0 {
-		array := fmt.Sprintf("[%d]%s", n, named(k.p.Pkg, list.Elem()))
-		k.propose(func(m *mender) bool { return m.frame(array) }, "bufferpercall",
+	if n := most / m.p.Sizes.Sizeof(list.Elem()); n > 0 {
+		array := fmt.Sprintf("[%d]%s", n, named(m.p.Pkg, list.Elem()))
+		m.propose(func(m *mender) bool { return m.frame(array) }, "bufferpercall",
 			"begin in an array of the function, %s: only what is longer is on the heap", array)
 	}
 }
@@ -66,7 +60,7 @@ func (m *mender) frame(array string) bool {
 	switch {
 	case m.s.Kind == life.Make:
 		added = fmt.Sprintf("make(%s, %s)", m.text(of), added)
-		if len(call.Args) == 2 && bare(m.s.Value) {
+		if len(call.Args) == 2 && life.Elements(m.s.Value) {
 			break
 		}
 		if !m.plainInt(call.Args[1]) || !m.plainInt(last) {
@@ -81,23 +75,6 @@ func (m *mender) frame(array string) bool {
 	list := m.inArray(stmt, array, m.text(of))
 	m.put(call.Pos(), call.End(), fmt.Sprintf("append(%s, %s...)%s", list, added, part))
 	return list != ""
-}
-
-// bare reports whether a slice is only read and written by its elements, so that nobody sees what capacity it has.
-func bare(list ssa.Value) bool {
-	for _, use := range *list.Referrers() {
-		switch i := use.(type) {
-		case *ssa.IndexAddr, *ssa.DebugRef:
-		case *ssa.Call:
-			of, ok := i.Call.Value.(*ssa.Builtin)
-			if !ok || !slices.Contains([]string{"len", "copy", "clear"}, of.Name()) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // frameGrown puts an array before the statement that declares a slice, to which nothing else is assigned.

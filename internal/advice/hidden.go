@@ -238,11 +238,9 @@ func (h *hiding) underlying(v ast.Expr) types.Type {
 	return nil
 }
 
-func (h *hiding) line(at token.Pos) int { return h.Fset.Position(at).Line }
-
 func (h *hiding) offset(at token.Pos) int { return h.Fset.Position(at).Offset }
 
 // on reports whether one of the positions is in a line with a way.
 func (h *hiding) on(at ...token.Pos) bool {
-	return slices.ContainsFunc(at, func(p token.Pos) bool { return h.lines[h.line(p)] })
+	return slices.ContainsFunc(at, func(p token.Pos) bool { return h.lines[h.Fset.Position(p).Line] })
 }

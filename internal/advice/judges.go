@@ -184,7 +184,7 @@ func (v *verifier) search(ctx context.Context, kind string, pkgs []*testPackage,
 			if past(v.searchEnds) || kind == "Test" && i == mostTests {
 				break
 			}
-			v.Progress("what " + name + " of " + p.ImportPath + " runs")
+			v.say("what " + name + " of " + p.ImportPath + " runs")
 			b := judge{p, name, v.sub}
 			within, cancel := context.WithTimeout(ctx, single)
 			ran, err := v.observe(within, b, binary, "1x")

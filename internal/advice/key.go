@@ -17,42 +17,26 @@ import (
 
 // keyed proposes that a text which is only looked up in maps, or compared, is joined in an array of the function: a
 // look-up of m[string(bytes)] copies nothing.
-func (k *subject) keyed() {
+func (m *mender) keyed() {
 	const least = 256 // bytes of the array: what is longer may grow twice
-	m := k.mender()
-	if m == nil || k.outside() || k.s.Kind != life.Concat || !isKey(k.s.Value) {
+	if !isKey(m.s.Value) {
 		return
 	}
-	var most int64
-	for size := range maps.Keys(k.t.sizes) {
-		most = max(most, size)
-	}
+	most := slices.Max(append(slices.Collect(maps.Keys(m.t.sizes)), 1))
 	if most > mostFrame {
 		return
 	}
 	n := max(least, int64(1)<<bits.Len64(uint64(most-1)))
-	k.propose(func(m *mender) bool { return m.key(n) }, "stringconv", "it is only looked up or compared: join its bytes "+
+	m.propose(func(m *mender) bool { return m.key(n) }, "stringconv", "it is only looked up or compared: join its bytes "+
 		"in an array of the function, [%d]byte, and use string(bytes) there, which copies nothing", n)
 }
 
 // isKey reports whether a text is only looked up in maps and compared.
 func isKey(text ssa.Value) bool {
-	for _, use := range *text.Referrers() {
-		switch i := use.(type) {
-		case *ssa.DebugRef:
-		case *ssa.Lookup:
-			if i.Index != text {
-				return false
-			}
-		case *ssa.BinOp:
-			if i.Op == token.ADD {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
+	return life.Only(text, func(use ssa.Instruction) bool {
+		i, ok := use.(*ssa.Lookup)
+		return ok && i.Index == text || compares(use)
+	})
 }
 
 // key joins the bytes of a text in an array that is declared before the statement. A variable that has the text has the

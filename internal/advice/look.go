@@ -2,11 +2,11 @@ package advice
 
 import (
 	"cmp"
-	_ "embed"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,13 +22,8 @@ const unproven = "no remedy is proven"
 // made for. It does not claim that anything could be changed. The text also replaces
 // that of a candidate that saves nothing.
 func (k *subject) look() {
-	at := []string{unproven}
-	for _, part := range []string{k.grown(), k.purpose()} {
-		if part != "" {
-			at = append(at, part)
-		}
-	}
-	k.e.instead = strings.Join(at, "; ")
+	said := slices.DeleteFunc([]string{unproven, k.grown(), k.purpose()}, func(part string) bool { return part == "" })
+	k.e.instead = strings.Join(said, "; ")
 	if k.e.Verdict != "" {
 		return
 	}
@@ -104,8 +99,7 @@ func (k *subject) group() int64 {
 // purpose says what takes the memory, if the expression itself tells.
 func (k *subject) purpose() string {
 	if k.outside() {
-		return cmp.Or(k.e.Callee, k.e.What) + " allocates it" + allocator(k.c) + "; " +
-			cmp.Or(instead[untyped(k.c.callee)], "look at its arguments, or for another function")
+		return cmp.Or(k.e.Callee, k.e.What) + " allocates it" + allocator(k.c) + k.offered()
 	}
 	to, takes := k.consumer(), map[life.Kind]string{life.Box: "it takes an interface",
 		life.Variadic: "it takes a list of its last arguments", life.Convert: "it is given a copy"}[k.s.Kind]
@@ -115,32 +109,10 @@ func (k *subject) purpose() string {
 	return to + ", which it is made for: " + takes
 }
 
-// instead has what the standard library offers instead of a function, by the function's name in profiles.
-var instead = readInstead(insteadText)
-
-//go:embed assets/instead.txt
-var insteadText string
-
-func readInstead(text string) map[string]string {
-	of := map[string]string{}
-	for line := range strings.Lines(text) {
-		if names, offers, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && line[0] != '#' {
-			for name := range strings.FieldsSeq(names) {
-				of[name] = offers
-			}
-		}
-	}
-	return of
-}
-
 // usedOnce reports whether a value has exactly one use.
 func usedOnce(v ssa.Value) bool {
 	uses := 0
-	for _, use := range *v.Referrers() {
-		if _, debug := use.(*ssa.DebugRef); !debug {
-			uses++
-		}
-	}
+	life.Only(v, func(ssa.Instruction) bool { uses++; return true })
 	return uses == 1
 }
 
@@ -155,9 +127,12 @@ func (k *subject) shared() bool {
 	return k.outside() || slices.Contains(texts, k.s.Kind) || !check.HasPointers(k.s.Type)
 }
 
+// runtimes matches the names of functions of the runtime, and of those that only it and the library call.
+var runtimes = regexp.MustCompile(`^(runtime\.|internal/)`)
+
 // allocator names the function that allocates below the callee, if it is the only one and not of the runtime.
 func allocator(c *cause) string {
-	if c.several || c.leaf == "" || c.leaf == c.callee || strings.HasPrefix(c.leaf, "runtime.") {
+	if c.several || c.leaf == "" || c.leaf == c.callee || runtimes.MatchString(c.leaf) {
 		return ""
 	}
 	return ", in " + shortName(c.leaf)

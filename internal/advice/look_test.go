@@ -52,9 +52,14 @@ func TestInstead(t *testing.T) {
 		if plain := strings.NewReplacer("(*", "", ")", "").Replace(name); !has[plain] {
 			t.Errorf("there is no %s", name)
 		}
-		for _, other := range named.FindAllString(offers, -1) {
-			if !has[other] {
-				t.Errorf("%s: there is no %s", name, other)
+		for _, o := range offers {
+			if suits[o.when] == nil {
+				t.Errorf("%s: nothing tells of %q", name, o.when)
+			}
+			for _, other := range named.FindAllString(o.text, -1) {
+				if !has[other] {
+					t.Errorf("%s: there is no %s", name, other)
+				}
 			}
 		}
 	}

@@ -186,7 +186,7 @@ func (m *measurer) lay(over overlay, name string, at []int) error {
 // measurePackage runs benchmarks of a package with hooks.
 func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module, p *testPackage,
 	names []string) error {
-	m.Progress("building the benchmarks of " + p.ImportPath + " to measure lifetimes")
+	m.say("building the benchmarks of " + p.ImportPath + " to measure lifetimes")
 	binary := filepath.Join(m.tmp, "measured.test")
 	for {
 		in, err := over.command(mod, m.tmp)
@@ -202,7 +202,7 @@ func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module
 	}
 	var failed error
 	for _, name := range names {
-		m.Progress("how long what " + name + " of " + p.ImportPath + " makes lives")
+		m.say("how long what " + name + " of " + p.ImportPath + " makes lives")
 		subs := m.parts(ctx, binary, p, name)
 		limit := m.perBenchmark + time.Duration(len(subs)-1)*measuredPart
 		within, cancel := context.WithTimeout(ctx, limit)

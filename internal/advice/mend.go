@@ -61,27 +61,22 @@ func (m *mender) put(from, to token.Pos, text string) {
 	m.edits[name] = append(m.edits[name], change{m.p.Fset.Position(from).Offset, m.p.Fset.Position(to).Offset, text})
 }
 
-// grow gives the slice room as the first element is appended to it: one that is nil stays so where none is. A number
-// that may be negative counts where it is not.
-func (m *mender) grow(room string, integer bool) bool {
+// capacity lets the slice grow once, in the loop that appends to it, as the first element is appended: one that is nil
+// stays so where none is. A number of rounds that may be negative counts where it is not.
+func (m *mender) capacity() bool {
 	call, ok := m.s.Node.(*ast.CallExpr)
 	assign, of := m.assigns(), m.s.Value.Type().Underlying().(*types.Slice).Elem()
 	if !ok || assign == nil || len(call.Args) < 2 || call.Ellipsis.IsValid() || !plain(m.p.Info, assign.Lhs[0]) ||
 		m.text(call.Args[0]) != m.text(assign.Lhs[0]) || !nameable(m.p.Source, of, assign.Pos()) {
 		return false
 	}
-	list, when := m.text(assign.Lhs[0]), ""
-	if integer {
+	room, list, when := m.number(), m.text(assign.Lhs[0]), ""
+	if check.IsInteger(m.p.Info.TypeOf(m.growth.Rounds)) {
 		when = room + " > 0 && "
 	}
 	m.put(assign.Pos(), assign.Pos(), fmt.Sprintf("if %[1]slen(%[2]s) == cap(%[2]s) {\n"+
 		"%[2]s = append(%[2]s, make([]%[3]s, %[4]s)...)[:len(%[2]s)]\n}\n", when, list, named(m.p.Pkg, of), room))
 	return true
-}
-
-// capacity lets the slice grow once, in the loop that appends to it.
-func (m *mender) capacity() bool {
-	return m.grow(m.number(), check.IsInteger(m.p.Info.TypeOf(m.growth.Rounds)))
 }
 
 // assigns is the assignment of the expression to one variable or element; nil where there is none.
@@ -108,23 +103,29 @@ func (m *mender) number() string {
 // larger gives what is made empty at a place a size, behind the length that make has there.
 func (m *mender) larger(at token.Pos, length, size string) bool {
 	path, _ := astutil.PathEnclosingInterval(m.file, at, at)
-	for _, n := range path {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			if len(n.Args) != 1+strings.Count(length, ",") {
-				return false
-			}
-			end := n.Args[len(n.Args)-1].End()
+	i := slices.IndexFunc(path, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.CallExpr, *ast.CompositeLit, *ast.BlockStmt:
+			return true
+		}
+		return false
+	})
+	return i >= 0 && m.sized(path[i], length, size)
+}
+
+// sized gives an expression that makes something empty a size, behind the length that make has there.
+func (m *mender) sized(e ast.Node, length, size string) bool {
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		if len(e.Args) == 1+strings.Count(length, ",") {
+			end := e.Args[len(e.Args)-1].End()
 			m.put(end, end, size)
 			return true
-		case *ast.CompositeLit:
-			if len(n.Elts) > 0 || n.Type == nil {
-				return false
-			}
-			m.put(n.Pos(), n.End(), "make("+m.text(n.Type)+length+size+")")
+		}
+	case *ast.CompositeLit:
+		if len(e.Elts) == 0 && e.Type != nil {
+			m.put(e.Pos(), e.End(), "make("+m.text(e.Type)+length+size+")")
 			return true
-		case *ast.BlockStmt:
-			return false
 		}
 	}
 	return false
@@ -162,14 +163,20 @@ func tells(info *types.Info, call *ast.CallExpr) bool {
 func (m *mender) listed(stmt ast.Stmt) bool {
 	path, _ := astutil.PathEnclosingInterval(m.file, stmt.Pos(), stmt.End())
 	i := slices.Index(path, ast.Node(stmt))
-	if i < 0 || i+1 == len(path) {
-		return false
+	return i >= 0 && i+1 < len(path) && slices.Contains(listOf(path[i+1]), stmt)
+}
+
+// listOf returns the statements of a node that has a list of them.
+func listOf(n ast.Node) []ast.Stmt {
+	switch n := n.(type) {
+	case *ast.BlockStmt:
+		return n.List
+	case *ast.CaseClause:
+		return n.Body
+	case *ast.CommClause:
+		return n.Body
 	}
-	switch path[i+1].(type) {
-	case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
-		return true
-	}
-	return false
+	return nil
 }
 
 // nameable reports whether the code can name a type at a place.

@@ -40,11 +40,19 @@ func (p *pageBody) account(a *Account, base string, shown []Finding, src texts) 
 	p.Flame = flameOf(sites, ids)
 }
 
-// ByVerdict returns the sites with a remedy first, then the candidates, then all
-// others, each group by share.
+// Proposes reports whether a site has a remedy or candidate and a share that is worth it.
+func (e *Explained) Proposes() bool {
+	return (e.Verdict == Remedy || e.Verdict == Candidate) && e.Share.weight() >= worthTrial
+}
+
+// ByVerdict returns the sites with a remedy first, then the candidates, where they are worth it, then all others, each
+// group by share.
 func (a *Account) ByVerdict() []Explained {
 	order := func(e Explained) int {
-		return min(slices.Index(verdictOrder, e.Verdict), slices.Index(verdictOrder, Outside))
+		if e.Proposes() {
+			return slices.Index(verdictOrder, e.Verdict)
+		}
+		return len(verdictOrder)
 	}
 	return slices.SortedStableFunc(slices.Values(a.Sites), func(x, y Explained) int {
 		return cmp.Or(order(x)-order(y), cmp.Compare(y.Share.weight(), x.Share.weight()))

@@ -24,49 +24,44 @@ const (
 
 // room proposes a capacity for a slice to begin with, so that it grows less often: the sizes that it has after all
 // appends of its function tell which. smaller proposes a second one, where the best takes too many bytes.
-func (k *subject) room(smaller bool) {
-	m := k.mender()
-	if m == nil || k.outside() || k.s.Kind != life.Append || k.growth.Sized || k.p.Sizes == nil || !m.fills() {
+func (m *mender) room(smaller bool) {
+	if m.growth.Sized || m.p.Sizes == nil || !m.fills() {
 		return
 	}
-	t, list := k.s.Value.Type(), m.text(m.s.Node.(*ast.CallExpr).Args[0])
+	t, list := m.s.Value.Type(), m.text(m.s.Node.(*ast.CallExpr).Args[0])
 	of := t.Underlying().(*types.Slice).Elem()
-	if life.Parametrized(of) || k.p.Sizes.Sizeof(of) == 0 {
+	if life.Parametrized(of) || m.p.Sizes.Sizeof(of) == 0 {
 		return
 	}
 	first, sizes := m.first()
-	n := bestRoom(sizes, k.p.Sizes.Sizeof(of), mostRoom)
+	n := bestRoom(sizes, m.p.Sizes.Sizeof(of), mostRoom)
 	if smaller {
-		n = bestRoom(sizes, k.p.Sizes.Sizeof(of), n*k.p.Sizes.Sizeof(of)-1)
+		n = bestRoom(sizes, m.p.Sizes.Sizeof(of), n*m.p.Sizes.Sizeof(of)-1)
 	}
 	if n > 1 {
-		k.s = first
+		m.s = first
 		when := "" // nil has to stay nil where nothing is appended
 		if m.growth.Begin == nil {
 			when = ", just before its first element is appended"
 		}
-		k.propose(func(m *mender) bool { return m.begin(n) }, "prealloc", "begin %s with room for %d%s: make(%s, 0, %d)",
-			list, n, when, named(k.p.Pkg, t), n)
+		m.propose(func(m *mender) bool { return m.begin(n) }, "prealloc", "begin %s with room for %d%s: make(%s, 0, %d)",
+			list, n, when, named(m.p.Pkg, t), n)
 	}
 }
 
 // spacious proposes a capacity for a map, wherever the package makes it without one. The sizes it grows to tell how
 // much. A program cannot see the capacity of a map.
-func (k *subject) spacious() {
-	m := k.mender()
-	if m == nil || k.outside() || k.s.Kind != life.MapGrow {
-		return
-	}
-	at, _ := k.s.Node.(*ast.IndexExpr)
-	group := k.group()
+func (m *mender) spacious() {
+	at, _ := m.s.Node.(*ast.IndexExpr)
+	group := m.group()
 	if at == nil || group == 0 {
 		return
 	}
 	const full, most = 7, 4 * mostRoom // entries of a group's eight before the map grows; bytes
-	v, n := m.variable(at.X), full*bestRoom(k.t.sizes, group, most)
+	v, n := m.variable(at.X), full*bestRoom(m.t.sizes, group, most)
 	if v != nil && n > full {
-		k.propose(func(m *mender) bool { return m.makeRoom(v, n) }, "prealloc", "make %s with room for %d: make(%s, %d)",
-			m.text(at.X), n, named(k.p.Pkg, k.s.Type), n)
+		m.propose(func(m *mender) bool { return m.makeRoom(v, n) }, "prealloc", "make %s with room for %d: make(%s, %d)",
+			m.text(at.X), n, named(m.p.Pkg, m.s.Type), n)
 	}
 }
 
@@ -80,18 +75,12 @@ func (m *mender) makeRoom(v *types.Var, n int64) (done bool) {
 		if of, ok := m.p.Info.ObjectOf(id).(*types.Var); !ok || of.Origin() != v {
 			return
 		}
-		switch e := ast.Unparen(e).(type) {
-		case *ast.CallExpr:
-			if fun, _ := e.Fun.(*ast.Ident); m.p.Info.Uses[fun] == types.Universe.Lookup("make") && len(e.Args) == 1 {
-				m.put(e.Args[0].End(), e.Args[0].End(), fmt.Sprint(", ", n))
-				done = true
-			}
-		case *ast.CompositeLit:
-			if len(e.Elts) == 0 && e.Type != nil {
-				m.put(e.Pos(), e.End(), fmt.Sprintf("make(%s, %d)", m.text(e.Type), n))
-				done = true
-			}
+		call, ok := ast.Unparen(e).(*ast.CallExpr)
+		if ok {
+			fun, _ := call.Fun.(*ast.Ident)
+			ok = m.p.Info.Uses[fun] != types.Universe.Lookup("make")
 		}
+		done = !ok && m.sized(ast.Unparen(e), "", fmt.Sprint(", ", n)) || done
 	}
 	for _, f := range m.p.Files {
 		for n := range ast.Preorder(f) {

@@ -7,29 +7,23 @@ import (
 	"go/types"
 	"go/version"
 	"slices"
-
-	"github.com/isobar-go/isobar/advise/life"
 )
 
 // scratch proposes to make a slice that dies in the round of a loop once, before the loop.
-func (k *subject) scratch() {
-	m := k.mender()
-	if m == nil || k.outside() || k.s.Kind != life.Make || !k.dies() {
-		return
-	}
-	call, ok := k.s.Node.(*ast.CallExpr)
-	_, slice := k.s.Value.Type().Underlying().(*types.Slice)
-	fate := m.p.Fate(k.s.Value)
-	if !ok || !slice || !fate.Dies() || fate.Started || fate.Beyond ||
+func (m *mender) scratch() {
+	call, ok := m.s.Node.(*ast.CallExpr)
+	_, slice := m.s.Value.Type().Underlying().(*types.Slice)
+	fate := m.p.Fate(m.s.Value)
+	if !m.dies() || !ok || !slice || !fate.Dies() || fate.Started || fate.Beyond ||
 		slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !m.plainInt(n) }) {
 		return
 	}
-	loop, stmt := m.p.Loop(k.s.Instr.Block()), m.stmt()
+	loop, stmt := m.p.Loop(m.s.Instr.Block()), m.stmt()
 	if loop == nil || !m.straight(stmt) {
 		return
 	}
 	if around := m.p.Stmt(loop); around != nil && m.listed(around) {
-		k.propose(func(m *mender) bool { return m.hoist(around, stmt, call) }, "bufferpercall",
+		m.propose(func(m *mender) bool { return m.hoist(around, stmt, call) }, "bufferpercall",
 			"make the slice once, before the loop, and clear it in each round")
 	}
 }

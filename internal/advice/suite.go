@@ -54,7 +54,7 @@ func (v *verifier) baseline(ctx context.Context, pkgs []string) ([]*suite, error
 		}
 	}
 	if len(fresh) > 0 {
-		v.Progress(fmt.Sprintf("tests of %d packages without fixes", len(fresh)))
+		v.say(fmt.Sprintf("tests of %d packages without fixes", len(fresh)))
 		ran, err := v.test(ctx, v.command, fresh)
 		if err != nil {
 			return nil, err
@@ -204,7 +204,7 @@ func (v *verifier) stillPass(ctx context.Context, r *remedy, got *Verified) erro
 			n++
 		}
 	}
-	v.Progress(fmt.Sprintf("tests of %d packages", n))
+	v.say(fmt.Sprintf("tests of %d packages", n))
 	ran := testRun{}
 	for _, skip := range slices.Sorted(maps.Keys(pkgs)) {
 		some, err := v.test(ctx, r.with, pkgs[skip], "-skip="+skip)
@@ -232,7 +232,7 @@ func (v *verifier) confirm(ctx context.Context, r *remedy, s *suite, o *testOutc
 	if o.lost {
 		return nil
 	}
-	v.Progress(fmt.Sprintf("%s of %s failed: running it again", o.failed[0], s.ImportPath))
+	v.say(fmt.Sprintf("%s of %s failed: running it again", o.failed[0], s.ImportPath))
 	count := func(in command, n int) (failures int, err error) {
 		for range n {
 			ran, err := v.test(ctx, in, []string{s.ImportPath}, "-run="+pattern(o.failed))

@@ -12,15 +12,11 @@ import (
 
 // together proposes one struct for the variables of a statement list that are objects
 // on the heap. The finding is that of the first variable, whichever one k is about.
-func (k *subject) together() {
-	m := k.mender()
-	if k.outside() || k.s.Kind != life.Variable || m == nil {
-		return
-	}
-	if stmts, sites := m.alike(); len(sites) > 1 && slices.Contains(sites, k.s) {
+func (m *mender) together() {
+	if stmts, sites := m.alike(); len(sites) > 1 && slices.Contains(sites, m.s) {
 		if fields := m.fields(stmts[0].Pos(), sites); fields != nil {
-			k.s = sites[0]
-			k.propose(func(m *mender) bool { return m.share(stmts, fields) }, "optionalpointer",
+			m.s = sites[0]
+			m.propose(func(m *mender) bool { return m.share(stmts, fields) }, "optionalpointer",
 				"make them one object: var %s struct{ %s }; whoever keeps one keeps all", m.free("shared"),
 				strings.Join(fields, "; "))
 		}
@@ -32,7 +28,7 @@ func (k *subject) together() {
 func (m *mender) alike() (stmts []ast.Stmt, sites []*life.Site) {
 	const most = 128 // bytes
 	bytes, lives := int64(0), m.lives(m.s)
-	for _, stmt := range m.list() {
+	for _, stmt := range listOf(m.around()) {
 		names, own, size := newNames(stmt), []*life.Site(nil), bytes
 		for _, id := range names {
 			s, first := m.variableAt(id), len(sites)+len(own) == 0
@@ -45,21 +41,6 @@ func (m *mender) alike() (stmts []ast.Stmt, sites []*life.Site) {
 		}
 	}
 	return stmts, sites
-}
-
-// list returns the innermost statement list around the variable.
-func (m *mender) list() []ast.Stmt {
-	for _, n := range m.path {
-		switch n := n.(type) {
-		case *ast.BlockStmt:
-			return n.List
-		case *ast.CaseClause:
-			return n.Body
-		case *ast.CommClause:
-			return n.Body
-		}
-	}
-	return nil
 }
 
 // newNames returns the names that a statement declares, if it can become an assignment or be

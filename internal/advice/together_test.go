@@ -217,7 +217,7 @@ func united(x *explainer, p *life.Package) map[string]map[string]fix {
 	}
 	all := map[string]map[string]fix{}
 	for _, k := range subjects {
-		k.together()
+		k.mender().together()
 		if got := k.mend(); got != nil {
 			if all[k.e.Function] == nil {
 				all[k.e.Function] = map[string]fix{}

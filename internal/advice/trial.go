@@ -37,15 +37,19 @@ func (r *Result) try(ctx context.Context, c Config) {
 	for i := range r.Evidence.Account.Sites {
 		e := &r.Evidence.Account.Sites[i]
 		got, ok := tried[e.fixed]
-		for _, f := range e.others {
-			if other := tried[f.key()]; got.Outcome != Kept && other.Outcome == Kept {
+		decides := ""
+		for _, f := range e.fixes {
+			if other := tried[f.key()]; other.Outcome == Kept && (got.Outcome != Kept || f.key() == e.fixed) {
 				got, ok, e.Remedy, e.Check, e.Fix, e.fixed = other, true, f.Message, f.Check, true, f.key()
+				if f.Line != e.Line {
+					decides = fmt.Sprintf("%s:%d", f.File, f.Line)
+				}
 			}
 		}
 		switch {
 		case !ok:
 		case got.Outcome == Kept:
-			e.Verdict, e.Tried, e.Decides = Remedy, got.Figures, ""
+			e.Verdict, e.Tried, e.Decides = Remedy, got.Figures, decides
 			e.Remedy += "; tried: " + saving(got.Figures)
 		case got.Outcome == Dropped && len(got.Figures) == 0: // it does not build, as more has to change with it
 			e.Fix = false
@@ -87,10 +91,7 @@ func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verif
 	for _, f := range findings {
 		all = append(all, v.mechanical(f))
 	}
-	pkgs, err := v.benchPackages(within, v.Patterns)
-	if err == nil {
-		err = v.sampled(within, pkgs, all)
-	}
+	err = v.findJudges(within, all)
 	slices.SortStableFunc(all, func(a, b *remedy) int {
 		return cmp.Or(len(a.finding.after)-len(b.finding.after),
 			cmp.Compare(b.finding.Share.weight(), a.finding.Share.weight()))
@@ -101,7 +102,7 @@ func trials(ctx context.Context, c Config, findings []Finding) (map[string]Verif
 		if slices.ContainsFunc(m.finding.after, func(key string) bool { return tried[key].Outcome == Kept }) {
 			continue
 		}
-		v.Progress(fmt.Sprintf("trying fix %d of %d: %s:%d", done+1, len(all), m.finding.File, m.finding.Line))
+		v.say(fmt.Sprintf("trying fix %d of %d: %s:%d", done+1, len(all), m.finding.File, m.finding.Line))
 		if tried[m.finding.key()], err = v.trial(within, m); err != nil {
 			break
 		}
@@ -131,19 +132,10 @@ func (v *verifier) trial(ctx context.Context, r *remedy) (got Verified, err erro
 	return got, ctx.Err()
 }
 
-// passes reports whether the tests of a remedy's package pass, in the binary that has its benchmarks.
+// passes reports whether the tests of a remedy's packages pass.
 func (v *verifier) passes(ctx context.Context, in command, r *remedy) bool {
-	pkgs, err := v.testPackages(ctx, r.pkgs)
-	if err != nil {
-		return false
-	}
-	binary, err := v.build(ctx, in, pkgs[0])
-	if err != nil {
-		return false
-	}
-	in = command{pkgs[0].Dir, append(slices.Clone(in.env), "PWD="+pkgs[0].Dir)}
-	_, err = in.run(ctx, binary, "-test.short", "-test.paniconexit0")
-	return err == nil
+	failed, err := v.test(ctx, in, r.pkgs, "-short")
+	return err == nil && len(failed) == 0
 }
 
 // cpus matches how many CPUs a benchmark has, behind its name.

@@ -29,23 +29,21 @@ type subject struct {
 	how func(*mender) bool // writes the fix of the remedy; nil for none
 }
 
-// rules name a remedy for each kind that has one: only where they have checked what it rests
-// on. Whatever has no remedy gets what is known, and where to look.
-var rules = map[life.Kind]func(*subject){
-	life.Literal: (*subject).object, life.New: (*subject).object, life.Variable: (*subject).object,
-	life.Append: (*subject).appended,
-}
-
-// about are the checks of kinds whose remedy is not theirs alone.
-var about = map[life.Kind]string{life.Closure: "closurecapture", life.MethodValue: "closurecapture",
-	life.Go: "closurecapture"}
-
-// judge gives the subject its verdict.
+// judge gives the subject its verdict, and the name of the check whose subject it is. Whatever has no remedy gets what
+// is known, and where to look.
 func (k *subject) judge() {
 	if !k.outside() {
-		k.e.Check = about[k.s.Kind]
-		if rule := rules[k.s.Kind]; rule != nil {
-			rule(k)
+		switch k.s.Kind {
+		case life.Closure, life.MethodValue, life.Go:
+			k.e.Check = "closurecapture"
+		case life.Literal, life.New, life.Variable:
+			if of, ok := k.s.Type.Underlying().(*types.Struct); ok && of.NumFields() == 1 && k.life.kind == escaped {
+				k.e.Check = "pointerwrapper"
+			}
+		case life.Append:
+			if call, ok := k.s.Node.(*ast.CallExpr); ok && !call.Ellipsis.IsValid() && k.regrows() {
+				k.propose((*mender).capacity, "prealloc", "make room for %s elements as the first is appended", k.length())
+			}
 		}
 	}
 	k.found()
@@ -66,7 +64,7 @@ func (k *subject) change(name, text string, args ...any) {
 	k.e.Verdict, k.e.Check, k.e.Remedy = Candidate, name, fmt.Sprintf(text, args...)
 }
 
-// propose sets a remedy of which only a trial can tell whether it saves: it is said of what was tried.
+// propose sets a remedy that has a mechanical fix.
 func (k *subject) propose(how func(*mender) bool, name, text string, args ...any) {
 	k.how = how
 	k.change(name, text, args...)
@@ -82,40 +80,31 @@ func named(in *types.Package, t types.Type) string {
 	})
 }
 
-func (k *subject) object() {
-	if of, ok := k.s.Type.Underlying().(*types.Struct); ok && of.NumFields() == 1 && k.life.kind == escaped {
-		k.e.Check = "pointerwrapper"
-	}
-}
-
-func (k *subject) appended() {
-	if call, ok := k.s.Node.(*ast.CallExpr); ok && !call.Ellipsis.IsValid() && k.regrows() {
-		k.how = (*mender).capacity
-		k.change("prealloc", "make room for %s elements as the first is appended", k.length())
-	}
-}
-
-// proposals are the changes of which only a trial tells whether they save: what proposes them where the code has
-// what they rest on.
-var proposals = []func(*subject){
-	(*subject).branched, (*subject).keyed, (*subject).framed, func(k *subject) { k.room(false) },
-	func(k *subject) { k.room(true) }, (*subject).together, (*subject).scratch, (*subject).mapped, (*subject).spacious,
+// proposals are the changes of which only a trial tells whether they save, by kinds of what the packages make: what
+// proposes them where the code has what they rest on.
+var proposals = map[life.Kind][]func(*mender){
+	life.Variable: {(*mender).branched, (*mender).together}, life.Concat: {(*mender).keyed},
+	life.Append: {(*mender).framed, func(m *mender) { m.room(false) }, func(m *mender) { m.room(true) }},
+	life.Make:   {(*mender).framed, (*mender).scratch}, life.Convert: {(*mender).framed},
+	life.MapGrow: {(*mender).mapped, (*mender).spacious},
 }
 
 // others are the fixes that are proposed beside the remedy, the first that saves in its place.
 func (k *subject) others() (all []Finding) {
-	if !k.x.Try || k.s == nil {
+	if !k.x.Try || k.outside() {
 		return nil
 	}
 	var before []string
 	if k.e.fixed != "" {
 		before = append(before, k.e.fixed)
 	}
-	for _, propose := range proposals {
+	for _, propose := range proposals[k.s.Kind] {
 		e, other := *k.e, *k
 		e.Fix, e.Check, e.Verdict = false, "", ""
 		other.e, other.how = &e, nil
-		propose(&other)
+		if m := other.mender(); m != nil {
+			propose(m)
+		}
 		if edits := other.mend(); edits != nil {
 			f := other.mended(edits)
 			f.unsure, f.after = true, slices.Clone(before)
@@ -130,26 +119,24 @@ func (k *subject) others() (all []Finding) {
 // How many rounds there are has to cost nothing to ask; a number of them counts only where the loop ends by it, and a
 // text has fewer than bytes.
 func (k *subject) regrows() bool {
-	const least = 0.1
 	g := k.growth
 	if g.Rounds == nil || g.Loop == nil || g.Sized || g.Begin == nil && (g.Field != "" || !k.local()) {
 		return false
 	}
-	of, again := k.p.Info.TypeOf(g.Rounds), k.t.regrown()
-	return !check.IsString(of) && !(check.IsInteger(of) && g.Loop.Left()) && plain(k.p.Info, g.Rounds) &&
-		float64(again.Bytes) >= least*float64(k.t.Bytes) && float64(again.Objects) >= least*float64(k.t.Objects)
+	of := k.p.Info.TypeOf(g.Rounds)
+	return !check.IsString(of) && !(check.IsInteger(of) && g.Loop.Left()) && plain(k.p.Info, g.Rounds) && k.t.outgrown()
 }
 
 // mapped proposes a map that is made with room for the rounds of the loop which fills it.
-func (k *subject) mapped() {
-	made, ok := k.growth.Begin.(*ssa.MakeMap)
-	if !ok || k.outside() || !k.regrows() {
+func (m *mender) mapped() {
+	made, ok := m.growth.Begin.(*ssa.MakeMap)
+	if !ok || !m.regrows() {
 		return
 	}
-	id, _ := ast.Unparen(k.growth.Rounds).(*ast.Ident)
-	if v, ok := k.p.Info.Uses[id].(*types.Var); ok && v.Pos() < made.Pos() {
-		k.propose(func(m *mender) bool { return m.larger(made.Pos(), "", ", "+m.number()) }, "prealloc",
-			"make it with its size before the loop: make(%s, %s)", named(k.p.Pkg, k.s.Type), k.length())
+	id, _ := ast.Unparen(m.growth.Rounds).(*ast.Ident)
+	if v, ok := m.p.Info.Uses[id].(*types.Var); ok && v.Pos() < made.Pos() {
+		m.propose(func(m *mender) bool { return m.larger(made.Pos(), "", ", "+m.number()) }, "prealloc",
+			"make it with its size before the loop: make(%s, %s)", named(m.p.Pkg, m.s.Type), m.length())
 	}
 }
 
@@ -170,7 +157,7 @@ func (k *subject) local() bool {
 
 // consumer is the function that the value is an argument of, or "".
 func (k *subject) consumer() string {
-	for _, c := range consumers(k.s.Value, map[ssa.Value]bool{}) {
+	for _, c := range life.Calls(k.s.Value) {
 		switch fn := c.StaticCallee(); {
 		case fn != nil:
 			return shortName(fn.String())
@@ -179,32 +166,6 @@ func (k *subject) consumer() string {
 		}
 	}
 	return ""
-}
-
-// consumers are the calls that a value is given to, itself or in the list of last arguments.
-func consumers(v ssa.Value, seen map[ssa.Value]bool) (calls []*ssa.CallCommon) {
-	if v == nil || v.Referrers() == nil || seen[v] {
-		return nil
-	}
-	seen[v] = true
-	for _, use := range *v.Referrers() {
-		switch i := use.(type) {
-		case ssa.CallInstruction:
-			if _, builtin := i.Common().Value.(*ssa.Builtin); !builtin && slices.Contains(i.Common().Args, v) {
-				calls = append(calls, i.Common())
-			}
-		case *ssa.Phi, *ssa.Slice, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface:
-			calls = append(calls, consumers(use.(ssa.Value), seen)...)
-		case *ssa.Store:
-			at, element := i.Addr.(*ssa.IndexAddr)
-			if element && i.Val == v {
-				if list, ok := at.X.(*ssa.Alloc); ok {
-					calls = append(calls, consumers(list, seen)...)
-				}
-			}
-		}
-	}
-	return calls
 }
 
 // found takes up what a check has found of the expression: its fix is a candidate where there is no

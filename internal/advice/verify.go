@@ -167,18 +167,18 @@ func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verificatio
 		return nil, err
 	}
 	out := &Verification{Fixes: []Verified{}, Patch: v.patch}
-	say := v.Progress
+	c := v.Config
 	for i, r := range remedies {
 		head := fmt.Sprintf("fix %d of %d (%d kept): %s:%d %s", i+1, len(remedies), out.Count(Kept), r.finding.File,
 			r.finding.Line, r.finding.Check)
-		v.Progress = func(step string) { say(head + ": " + step) }
+		v.Progress = func(step string) { c.say(head + ": " + step) }
 		got := Verified{Finding: r.finding}
 		if err := v.inTime(ctx, r, &got); err != nil {
 			return nil, err
 		}
 		out.Fixes = append(out.Fixes, got)
 	}
-	v.Progress = say
+	v.Progress = c.Progress
 	out.Text = v.patch.String()
 	return out, nil
 }
@@ -244,7 +244,7 @@ func (v *verifier) examine(ctx context.Context, r *remedy, got *Verified) error 
 	got.Outcome = Dropped
 	for _, pkg := range r.pkgs {
 		tool := "vet"
-		v.Progress("go vet " + pkg)
+		v.say("go vet " + pkg)
 		_, err := r.with.run(ctx, "go", tool, pkg)
 		if err != nil {
 			if _, before := v.run(ctx, "go", tool, pkg); before != nil { // it fails without the remedy, too
@@ -323,7 +323,7 @@ func (v *verifier) contests(ctx context.Context, r *remedy, judges []judge) (out
 func (v *verifier) build(ctx context.Context, in command, p *testPackage) (string, error) {
 	key := fmt.Sprint(p.ImportPath, in.env)
 	if v.built[key] == "" {
-		v.Progress("building the tests of " + p.ImportPath)
+		v.say("building the tests of " + p.ImportPath)
 		binary := filepath.Join(v.tmp, fmt.Sprint(len(v.built), ".test"))
 		if err := in.compile(ctx, binary, p.ImportPath); err != nil {
 			return "", err

@@ -1,0 +1,92 @@
+package life
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// Only reports whether is holds for each use of a value.
+func Only(v ssa.Value, is func(ssa.Instruction) bool) bool {
+	return !slices.ContainsFunc(*v.Referrers(), func(use ssa.Instruction) bool {
+		_, debug := use.(*ssa.DebugRef)
+		return !debug && !is(use)
+	})
+}
+
+// Elements reports whether a slice is only read and written by its elements, so that nobody sees what capacity it has.
+func Elements(list ssa.Value) bool {
+	return Only(list, func(use ssa.Instruction) bool {
+		call, ok := use.(*ssa.Call)
+		if !ok {
+			_, element := use.(*ssa.IndexAddr)
+			return element
+		}
+		of, ok := call.Call.Value.(*ssa.Builtin)
+		return ok && slices.Contains([]string{"len", "copy", "clear"}, of.Name())
+	})
+}
+
+// Results are the values that a call returns, without errors.
+func Results(call ssa.Value) (all []ssa.Value) {
+	if _, several := call.Type().(*types.Tuple); !several {
+		return []ssa.Value{call}
+	}
+	for _, use := range *call.Referrers() {
+		if v, ok := use.(*ssa.Extract); ok && !isError(v.Type()) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// Calls are those that a value is given to, itself or in the list of last arguments.
+func Calls(v ssa.Value) []*ssa.CallCommon { return calls(v, map[ssa.Value]bool{}) }
+
+func calls(v ssa.Value, seen map[ssa.Value]bool) (all []*ssa.CallCommon) {
+	if v == nil || v.Referrers() == nil || seen[v] {
+		return nil
+	}
+	seen[v] = true
+	for _, use := range *v.Referrers() {
+		switch i := use.(type) {
+		case ssa.CallInstruction:
+			if _, builtin := i.Common().Value.(*ssa.Builtin); !builtin && slices.Contains(i.Common().Args, v) {
+				all = append(all, i.Common())
+			}
+		case *ssa.Phi, *ssa.Slice, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface:
+			all = append(all, calls(use.(ssa.Value), seen)...)
+		case *ssa.Store:
+			at, element := i.Addr.(*ssa.IndexAddr)
+			if element && i.Val == v {
+				if list, ok := at.X.(*ssa.Alloc); ok {
+					all = append(all, calls(list, seen)...)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Addressed are the instructions that do more with the address of a variable than read it, or write to it.
+func Addressed(address ssa.Value) (uses []ssa.Instruction) {
+	for _, use := range *address.Referrers() {
+		switch i := use.(type) {
+		case *ssa.DebugRef, *ssa.UnOp:
+			continue
+		case *ssa.Store:
+			if i.Val != address {
+				continue
+			}
+		case *ssa.FieldAddr:
+			uses = append(uses, Addressed(i)...)
+			continue
+		case *ssa.IndexAddr:
+			uses = append(uses, Addressed(i)...)
+			continue
+		}
+		uses = append(uses, use)
+	}
+	return uses
+}

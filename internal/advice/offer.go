@@ -1,0 +1,114 @@
+package advice
+
+import (
+	_ "embed"
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// An offer is what the standard library has instead of a function, and when that fits a call: a name of suits.
+type offer struct{ when, text string }
+
+// instead has the offers for a function, by its name in profiles.
+var instead = readInstead(insteadText)
+
+//go:embed assets/instead.txt
+var insteadText string
+
+func readInstead(text string) map[string][]offer {
+	of := map[string][]offer{}
+	for line := range strings.Lines(text) {
+		if names, offers, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && line[0] != '#' {
+			names, when, _ := strings.Cut(strings.TrimSuffix(names, "]"), " [")
+			for name := range strings.FieldsSeq(names) {
+				of[name] = append(of[name], offer{when, offers})
+			}
+		}
+	}
+	return of
+}
+
+// suits says when an offer fits the call, as far as that is known.
+var suits = map[string]func(*subject) bool{
+	"":      func(*subject) bool { return true },
+	"dies":  func(k *subject) bool { return k.ends() <= unproved },
+	"grows": func(k *subject) bool { return k.t.outgrown() },
+	"constant": func(k *subject) bool {
+		return k.s != nil && !slices.ContainsFunc(k.given(), func(e ast.Expr) bool {
+			_, is := k.p.Value(e).(*ssa.Const)
+			return !is && k.p.Info.Types[e].Value == nil
+		})
+	},
+	"any": func(k *subject) bool {
+		given := k.given()
+		return len(given) > 0 && ofAny.MatchString(k.p.Info.TypeOf(given[len(given)-1]).String())
+	},
+	"compared": func(k *subject) bool { return k.s != nil && k.s.Value != nil && life.Only(k.s.Value, compares) },
+	"elements": func(k *subject) bool { return k.s != nil && k.s.Value != nil && life.Elements(k.s.Value) },
+}
+
+// ofAny matches types that lead to values of any type.
+var ofAny = regexp.MustCompile(`[*\]](any|interface\{\})$`)
+
+// offered says what to use instead of the callee, where something is known that fits the call, or that its arguments
+// may matter.
+func (k *subject) offered() string {
+	offers, known := instead[untyped(k.c.callee)]
+	for _, o := range offers {
+		switch {
+		case !suits[o.when](k):
+		case o.when == "dies" && k.ends() == unproved:
+			return "; if nobody keeps it: " + o.text
+		default:
+			return "; " + o.text
+		}
+	}
+	if known || len(k.given()) == 0 {
+		return ""
+	}
+	return "; look at its arguments, or for another function"
+}
+
+// ends says whether somebody keeps what a call makes: as measured, or else as the code has it of the results. A method
+// may leave it in its receiver.
+func (k *subject) ends() lifeKind {
+	switch {
+	case k.life.mixed:
+		return unproved
+	case k.life.kind != unproved || k.s == nil || k.s.Value == nil:
+		return k.life.kind
+	}
+	ends := died
+	for _, v := range life.Results(k.s.Value) {
+		ends = max(ends, k.x.local(k.p, k.p.Fate(v), "").kind)
+	}
+	recv := k.s.Instr.(ssa.CallInstruction).Common().Signature().Recv()
+	if recv != nil && check.HasPointers(recv.Type()) {
+		ends = max(ends, unproved)
+	}
+	return ends
+}
+
+// given are the arguments of the call; nil for none, or if the call is not found in the code.
+func (k *subject) given() []ast.Expr {
+	if k.s != nil {
+		if call, ok := k.s.Node.(*ast.CallExpr); ok {
+			return call.Args
+		}
+	}
+	return nil
+}
+
+// compares reports whether an instruction only compares a value.
+func compares(use ssa.Instruction) bool {
+	i, ok := use.(*ssa.BinOp)
+	return ok && i.Op != token.ADD
+}

@@ -1,0 +1,144 @@
+package advice
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// offering has calls of the standard library in functions whose names say whether something is offered instead.
+const offering = `package m
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+)
+
+var kept string
+
+func YesCompared(s string) bool { return strings.ToLower(s) == "a" }
+
+func NoStored(s string) { kept = strings.ToLower(s) }
+
+func YesElements(s string) (n int) {
+	for _, part := range strings.Split(s, ",") {
+		n += len(part)
+	}
+	return n
+}
+
+func NoDeferred(s string) { defer strings.ToLower(s) }
+
+func NoList(s string) []string { return strings.Split(s, ",") }
+
+func YesDies(n int) int { return len(fmt.Sprint(n)) }
+
+func NoReturned(n int) string { return fmt.Sprint(n) }
+
+func IfBranch(n int) int {
+	s := fmt.Sprint(n)
+	if n > 3 {
+		kept = s
+	}
+	return len(s)
+}
+
+func IfReceiver(b *bytes.Buffer) int { return len(b.String()) }
+
+func NoReceiver(b *bytes.Buffer) string { return b.String() }
+
+func NoRead(b *bytes.Buffer) string {
+	line, _ := b.ReadString(10)
+	return line
+}
+
+func YesFailed(r io.Reader) (int, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func YesConstant() error { return errors.New("no") }
+
+func NoVarying(s string) error { return errors.New(s) }
+
+func YesPairs(s string) string { return strings.NewReplacer("a", "b").Replace(s) }
+
+func NoPairs(s, with string) string { return strings.NewReplacer("a", with).Replace(s) }
+
+func YesLocal(s string) bool {
+	p := "a+"
+	return regexp.MustCompile(p).MatchString(s)
+}
+
+func YesAny(b []byte) (v map[string][]any) {
+	json.Unmarshal(b, &v)
+	return v
+}
+
+func NoAny(b []byte) (v struct{ A, B int }) {
+	json.Unmarshal(b, &v)
+	return v
+}
+
+func NoArguments() string { return time.Now().Weekday().String() }
+
+func ArgumentsUnlisted(s string) string { return strings.Title(s) }
+`
+
+// TestOffers: what the standard library offers is said where it fits the call, and arguments are named only of calls
+// that have some.
+func TestOffers(t *testing.T) {
+	x, p := explainerOf(t, offering)
+	method := regexp.MustCompile(`^\((\*?)(.*\.)(\w+)\)\.`)
+	said := map[string]string{}
+	for _, s := range p.Sites() {
+		call, ok := s.Instr.(ssa.CallInstruction)
+		if !ok || call.Common().StaticCallee() == nil {
+			continue
+		}
+		callee := method.ReplaceAllString(call.Common().StaticCallee().String(), "$2($1$3).")
+		in := s.Func.Name()
+		if len(instead[callee]) == 0 && !strings.Contains(in, "Arguments") {
+			continue
+		}
+		k := &subject{x: x, c: &cause{callee: callee}, p: p, s: s, t: &site{}, life: lifetime{kind: unproved}}
+		said[in] += k.offered()
+	}
+	for in, offers := range said {
+		want := map[byte]string{'Y': "; ", 'I': "; if nobody keeps it: ", 'A': "; look at its arguments"}[in[0]]
+		conditional := strings.HasPrefix(offers, "; if ")
+		if !strings.HasPrefix(offers, want) || (offers == "") != (want == "") || conditional != (in[0] == 'I') {
+			t.Errorf("%s: %q, want %q", in, offers, want)
+		}
+	}
+	if len(said) != strings.Count(offering, "\nfunc ") {
+		t.Errorf("calls in %d functions: %v", len(said), said)
+	}
+}
+
+// TestOffersOfMeasured: what was seen decides before the code.
+func TestOffersOfMeasured(t *testing.T) {
+	for _, tt := range []struct {
+		life lifetime
+		want string
+	}{
+		{lifetime{kind: died}, "; append puts"}, {lifetime{kind: kept}, ""}, {lifetime{kind: escaped}, ""},
+		{lifetime{kind: died, mixed: true}, "; if nobody keeps it: append puts"},
+	} {
+		k := &subject{c: &cause{callee: "strings.Join"}, t: &site{}, life: tt.life}
+		if got := k.offered(); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%v: %q, want %q", tt.life, got, tt.want)
+		}
+	}
+}
