@@ -231,13 +231,12 @@ func (r *reader) read(addr, n uint64) ([]byte, error) {
 // scattered reads size bytes at every address and calls visit for each. It reads whole pages, as
 // the addresses lie close together.
 func (r *reader) scattered(addrs []uint64, size func(i int) uint64, visit func(i int, b []byte)) error {
-	const page = 4096
 	var touched []Extent
 	for i, a := range addrs {
 		if a >= maxAddr {
 			return fmt.Errorf("image: a pointer of the runtime's is %#x: %w", a, errRuntime)
 		}
-		e := Extent{a &^ (page - 1), (a + size(i) + page - 1) &^ (page - 1)}
+		e := Extent{a &^ (systemPage - 1), (a + size(i) + systemPage - 1) &^ (systemPage - 1)}
 		if n := len(touched); n == 0 || touched[n-1] != e {
 			touched = append(touched, e)
 		}
@@ -255,6 +254,38 @@ func (r *reader) scattered(addrs []uint64, size func(i int) uint64, visit func(i
 		visit(i, ranges[at].Data[a-touched[at].Start:][:size(i)])
 	}
 	return nil
+}
+
+// pages has pages of the target that were read, by address.
+type pages map[uint64][]byte
+
+const systemPage = 4096
+
+// load reads the pages with size bytes at every address, those that are not there yet.
+func (p pages) load(mem target.Memory, addrs []uint64, size func(i int) uint64) error {
+	var missing []target.Range
+	for i, a := range addrs {
+		if a >= maxAddr {
+			return fmt.Errorf("image: a pointer of the runtime's is %#x: %w", a, errRuntime)
+		}
+		for at := a &^ (systemPage - 1); at < a+size(i); at += systemPage {
+			if p[at] == nil {
+				p[at] = make([]byte, systemPage)
+				missing = append(missing, target.Range{Addr: at, Data: p[at]})
+			}
+		}
+	}
+	return mem.Read(missing)
+}
+
+// at returns n bytes, at most a page, that load has read.
+func (p pages) at(addr, n uint64) []byte {
+	page := addr &^ (systemPage - 1)
+	b := p[page][addr-page:]
+	if uint64(len(b)) < n {
+		b = slices.Concat(b, p[page+systemPage])
+	}
+	return b[:n:n]
 }
 
 func fixed(n uint64) func(int) uint64 { return func(int) uint64 { return n } }

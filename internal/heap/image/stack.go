@@ -138,8 +138,8 @@ const (
 // each kind, except for cleanups.
 const mostSpecials = 1 << 20
 
-// readSpecials follows the lists of special records of all spans in parallel, one step at a time,
-// then reads the relevant records completely.
+// readSpecials follows the lists of special records of all spans in parallel, one step at a time.
+// The records of a list lie in few pages: each is read once.
 func (r *reader) readSpecials() error {
 	type item struct{ addr, span uint64 }
 	var items []item
@@ -148,7 +148,7 @@ func (r *reader) readSpecials() error {
 			items = append(items, item{s.specials, s.Start})
 		}
 	}
-	sizes := r.specialSizes()
+	sizes, known := r.specialSizes(), make(pages)
 	var found []uint64
 	for step := 0; len(items) > 0; step++ {
 		if step > mostSpecials {
@@ -158,19 +158,20 @@ func (r *reader) readSpecials() error {
 		for i := range items {
 			addrs[i] = items[i].addr
 		}
-		var next []item
-		err := r.scattered(addrs, fixed(specialHead), func(i int, b []byte) {
+		if err := known.load(r.src.Memory, addrs, fixed(specialHead)); err != nil {
+			return err
+		}
+		next := items[:0]
+		for _, it := range items {
+			b := known.at(it.addr, specialHead)
 			if kind := b[r.f["runtime.special.kind"]]; sizes[kind] > 0 {
-				object := items[i].span + le.Uint64(b[r.f["runtime.special.offset"]:])
+				object := it.span + le.Uint64(b[r.f["runtime.special.offset"]:])
 				r.specials = append(r.specials, special{kind: kind, object: object})
-				found = append(found, addrs[i])
+				found = append(found, it.addr)
 			}
 			if n := le.Uint64(b[r.f["runtime.special.next"]:]); n != 0 {
-				next = append(next, item{n, items[i].span})
+				next = append(next, item{n, it.span})
 			}
-		})
-		if err != nil {
-			return err
 		}
 		items = next
 		if err := r.late(); err != nil {
@@ -178,7 +179,11 @@ func (r *reader) readSpecials() error {
 		}
 	}
 	size := func(i int) uint64 { return sizes[r.specials[i].kind] }
-	return r.scattered(found, size, func(i int, b []byte) { r.specials[i].data = b })
+	err := known.load(r.src.Memory, found, size)
+	for i := 0; i < len(found) && err == nil; i++ {
+		r.specials[i].data = known.at(found[i], size(i))
+	}
+	return err
 }
 
 // specialSizes returns how many bytes to read for each kind of special record that
