@@ -48,6 +48,7 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 		return nil, err
 	}
 	defer p.Close()
+	p.MostStop = c.MaxPause
 	r, err := read(ctx, fmt.Sprintf("process %d", pid), p, source(p), c)
 	if err == nil {
 		// Types and the like are not copied but were read from the process later:

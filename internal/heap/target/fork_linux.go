@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -27,10 +26,11 @@ func (p *Process) Forked(most time.Duration, copied func() error) (time.Duration
 	if err != nil {
 		return 0, err
 	}
-	runtime.LockOSThread() // ptrace serves only the thread that attached
-	defer runtime.UnlockOSThread()
+	return traced(func() (time.Duration, error) { return p.forkAndRead(clone, copied) })
+}
+
+func (p *Process) forkAndRead(clone uint64, copied func() error) (stop time.Duration, err error) {
 	var c child
-	var stop time.Duration
 	for range forkTries { // a busy program may have no waiting thread at the moment
 		stop, err = p.whileStopped(func() error {
 			if c, err = p.fork(clone); err == nil {
@@ -79,8 +79,12 @@ func (p *Process) end(c child) error {
 	}
 	until := time.Now().Add(reapTime)
 	for p.Same() == nil {
-		if err := p.reap(c); err == nil {
+		err := p.reap(c)
+		if err == nil {
 			return nil
+		}
+		if errors.Is(err, errStuck) {
+			return fmt.Errorf("target: a thread of process %d, which keeps a dead child, %d, %w", p.PID, c.pid, err)
 		}
 		if time.Now().After(until) {
 			return fmt.Errorf("target: process %d keeps a dead child, %d, until it ends: no thread waited", p.PID, c.pid)
@@ -105,7 +109,11 @@ func (p *Process) reap(c child) error {
 		if call, _ := os.ReadFile(p.path("task/" + task.Name() + "/syscall")); err != nil || !waits(string(call)) {
 			continue
 		}
-		if stopped, err := stop(tid); err != nil || !stopped {
+		stopped, err := stop(tid, p.until())
+		if errors.Is(err, errStuck) {
+			return err
+		}
+		if err != nil || !stopped {
 			continue
 		}
 		err = p.reapIn(tid, c.inner)

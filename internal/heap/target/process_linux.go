@@ -23,6 +23,8 @@ type Process struct {
 	PID     int
 	Program *Program
 	Maps    []Mapping
+	// MostStop bounds how long to wait until all threads stand still; 0 for no bound.
+	MostStop time.Duration
 
 	threads map[int]bool // stopped threads; only during Stopped and Forked
 	child   int          // the fork that Read reads instead; 0 for none
@@ -223,9 +225,19 @@ func (p *Process) Stopped(copied func() error) (time.Duration, error) {
 	if err := p.Same(); err != nil {
 		return 0, err
 	}
-	runtime.LockOSThread() // ptrace serves only the thread that attached
-	defer runtime.UnlockOSThread()
-	return p.whileStopped(copied)
+	return traced(func() (time.Duration, error) { return p.whileStopped(copied) })
+}
+
+// traced runs do on one thread, as ptrace serves only the thread that attached. A thread that does
+// not stop cannot be detached either: then the goroutine keeps its thread, and the kernel lets go
+// when both end.
+func traced(do func() (time.Duration, error)) (time.Duration, error) {
+	runtime.LockOSThread()
+	stop, err := do()
+	if !errors.Is(err, errStuck) {
+		runtime.UnlockOSThread()
+	}
+	return stop, err
 }
 
 func (p *Process) whileStopped(do func() error) (time.Duration, error) {
@@ -259,6 +271,7 @@ func (p *Process) Clock() uint64 {
 // stopAll stops threads until it finds no new one. It stops the first thread of the process
 // first: if that is killed, it ends only after the others.
 func (p *Process) stopAll() error {
+	until := p.until()
 	for again := true; again; {
 		again = false
 		tasks, err := os.ReadDir(p.path("task"))
@@ -275,7 +288,10 @@ func (p *Process) stopAll() error {
 			tids[0], tids[first] = tids[first], tids[0]
 		}
 		for _, tid := range tids {
-			stopped, err := stop(tid)
+			stopped, err := stop(tid, until)
+			if errors.Is(err, errStuck) {
+				return fmt.Errorf("target: thread %d of process %d %w", tid, p.PID, err)
+			}
 			if err != nil {
 				return p.refused("stop the threads", err)
 			}
@@ -291,8 +307,20 @@ func (p *Process) stopAll() error {
 	return nil
 }
 
+// errStuck says that a thread does not stop.
+var errStuck = errors.New("does not stop: it waits in the kernel, for a child of vfork, a disk or a file server, " +
+	"or is frozen")
+
+// until returns when to stop waiting for threads; zero for never.
+func (p *Process) until() (t time.Time) {
+	if p.MostStop > 0 {
+		t = time.Now().Add(p.MostStop)
+	}
+	return t
+}
+
 // stop stops one thread. It returns false if the thread has ended.
-func stop(tid int) (bool, error) {
+func stop(tid int, until time.Time) (bool, error) {
 	if err := unix.PtraceSeize(tid); err != nil {
 		if errors.Is(err, syscall.ESRCH) {
 			return false, nil
@@ -303,7 +331,10 @@ func stop(tid int) (bool, error) {
 		return false, nil
 	}
 	for {
-		status, err := wait(tid)
+		status, err := waitUntil(tid, until)
+		if errors.Is(err, errStuck) {
+			return false, err
+		}
 		if err != nil || status.Exited() || status.Signaled() {
 			return false, nil
 		}
@@ -315,6 +346,24 @@ func stop(tid int) (bool, error) {
 			continue
 		}
 		return true, nil
+	}
+}
+
+// waitUntil is like wait, but returns errStuck if nothing has changed at a time that is not zero.
+func waitUntil(tid int, until time.Time) (status unix.WaitStatus, err error) {
+	if until.IsZero() {
+		return wait(tid)
+	}
+	for pause := time.Microsecond; ; pause = min(2*pause, time.Millisecond) { // most threads stop at once
+		n, err := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil || n > 0:
+			return status, err
+		case time.Now().After(until):
+			return status, errStuck
+		}
+		time.Sleep(pause)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -225,6 +226,63 @@ func TestKilledWhileStopped(t *testing.T) {
 		t.Log(err)
 	case <-time.After(time.Minute):
 		t.Fatal("it never ends")
+	}
+}
+
+// TestThreadThatDoesNotStop: a thread waits for a child of vfork until standard input ends. The
+// others must not stand still for as long, and nothing remains stopped.
+func TestThreadThatDoesNotStop(t *testing.T) {
+	if os.Getenv("ISOBAR_BECOMES") == "vfork" {
+		go func() {
+			var b byte
+			pid, _, _ := unix.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+			if pid == 0 { // nothing but system calls is safe here
+				unix.RawSyscall(unix.SYS_READ, 0, uintptr(unsafe.Pointer(&b)), 1)
+				unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+			}
+		}()
+		time.Sleep(time.Hour)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestThreadThatDoesNotStop$")
+	cmd.Env = append(os.Environ(), "ISOBAR_BECOMES=vfork")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	defer in.Close()
+	p, err := OpenProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	p.MostStop = 200 * time.Millisecond
+	stopped := func() error {
+		result := make(chan error)
+		go func() { // the goroutine keeps its thread if another does not stop
+			_, err := p.Stopped(func() error { return nil })
+			result <- err
+		}()
+		return <-result
+	}
+	until := time.Now().Add(time.Minute)
+	for err = nil; err == nil && time.Now().Before(until); { // until it waits for the child
+		err = stopped()
+	}
+	if !errors.Is(err, errStuck) || !strings.Contains(err.Error(), "vfork") {
+		t.Fatalf("a thread that waits for a child: %v", err)
+	}
+	in.Close()
+	for err != nil && time.Now().Before(until) { // the kernel lets go, and the thread returns
+		time.Sleep(time.Millisecond)
+		err = stopped()
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -13,6 +13,8 @@ type Process struct {
 	PID     int
 	Program *Program
 	Maps    []Mapping
+	// MostStop bounds how long to wait until all threads stand still; 0 for no bound.
+	MostStop time.Duration
 }
 
 // OpenProcess fails: processes of this system cannot be read.
