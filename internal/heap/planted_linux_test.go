@@ -44,6 +44,7 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"cache", "main.names.entries", "map[string]*main.record"},
 	// Roots that are not leaks.
 	{"deferred", "main.deferred", "main.deferred"},
+	{"deep", "in main.descend", "in main.descend"},
 	{"panicking", "in runtime.gopanic", "in runtime.gopanic"},
 	{"cleanup", "finalizers and cleanups", "finalizers and cleanups"},
 }
@@ -194,6 +195,24 @@ func findPlanted(t *testing.T, program, leak, want string, config Config) {
 	t.Errorf("no %q among the first three holders:", want)
 	for _, h := range all[:min(8, len(all))] {
 		t.Errorf("%9d %s  %s; mostly %s", h.Retained, h.Path, h.Type, h.Mostly)
+	}
+}
+
+// TestStacksCount: copying a large stack takes time too, so a small heap does not prevent a fork.
+func TestStacksCount(t *testing.T) {
+	alone(t)
+	const shorter = 1 // ns: a copy too small to be measured
+	pid, _, _ := started(t, build(t, own, ""), "deep")
+	r, err := Open(t.Context(), fmt.Sprint(pid), Config{Config: image.Config{ForkAbove: shorter + 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "no fork") })
+	if !r.Forked && !tried {
+		t.Error("no fork was tried")
+	}
+	if stacks := uint64(110_000 * 16); r.Copied < stacks {
+		t.Errorf("copied %d bytes, the stacks are more than %d", r.Copied, stacks)
 	}
 }
 

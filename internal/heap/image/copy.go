@@ -175,19 +175,32 @@ func (r *reader) prepare(c Config) (time.Duration, error) {
 	if r.src.Stopped == nil {
 		return 0, nil
 	}
-	// A trial copy while the target runs predicts the time.
-	start, sum := time.Now(), uint64(0)
+	return r.trial(spans, now), nil
+}
+
+// trial predicts the time of a copy of so many bytes of spans, and of the stacks, by copying some of
+// them while the target runs.
+func (r *reader) trial(spans []Span, now uint64) time.Duration {
+	var parts []Extent
 	for i := range spans {
-		if n := spans[i].Bytes(); !spans[i].NoScan && sum+n <= min(64<<20, now) {
-			if r.src.Memory.Read([]target.Range{{Addr: spans[i].Start, Data: r.spare[sum : sum+n]}}) == nil {
-				sum += n
-			}
+		if s := &spans[i]; !s.NoScan {
+			parts = append(parts, Extent{s.Start, s.Start + s.Bytes()})
+		}
+	}
+	start, sum, most := time.Now(), uint64(0), min(64<<20, uint64(len(r.spare)))
+	for _, e := range append(parts, r.im.Manual...) {
+		n := min(e.End-e.Start, most-sum)
+		if r.src.Memory.Read([]target.Range{{Addr: e.Start, Data: r.spare[sum:][:n]}}) == nil {
+			sum += n
+		}
+		if sum == most {
+			break
 		}
 	}
 	if sum < 4<<20 {
-		return 1, nil // too little to measure, and too little to matter
+		return 1 // too little to measure, and too little to matter
 	}
-	return time.Duration(float64(time.Since(start)) / float64(sum) * float64(now)), nil
+	return time.Duration(float64(time.Since(start)) / float64(sum) * float64(now+r.im.StackSpans))
 }
 
 // copy reads everything that can change. The target is stopped meanwhile.

@@ -46,7 +46,7 @@ func (w *walker) walk() bool {
 	w.conservative = w.s.running
 	callee := ""
 	complete := false
-	for depth := 0; pc != 0 && sp >= w.s.start && sp < w.s.hi && depth < 100_000; depth++ {
+	for depth := 0; pc != 0 && sp >= w.s.start && sp < w.s.hi && depth <= len(w.s.data)/8; depth++ {
 		f, ok := w.im.function(pc)
 		if !ok {
 			break

@@ -73,6 +73,7 @@ func (r *reader) goroutines() error {
 			return fmt.Errorf("image: goroutine %d has a stack from %#x to %#x: %w", g.ID, s.lo, s.hi, errRuntime)
 		}
 		s.data = make([]byte, s.hi-s.start)
+		r.im.CopiedByte += s.hi - s.start
 		ranges = append(ranges, target.Range{Addr: s.start, Data: s.data})
 		r.stacks = append(r.stacks, s)
 	}

@@ -88,6 +88,17 @@ func stuck(body []byte, release chan struct{}) {
 	runtime.KeepAlive(body)
 }
 
+//go:noinline
+func descend(n int, bodies [][]byte, release chan struct{}) int {
+	if n == 0 {
+		<-release
+		return 0
+	}
+	n = 1 + descend(n-1, nil, release)
+	runtime.KeepAlive(bodies)
+	return n
+}
+
 // deliver waits until orders has room: with quit that is two waits on one list.
 //
 //go:noinline
@@ -119,6 +130,14 @@ var leaks = map[string]func(){
 		for range 60 {
 			go stuck(blob(), release)
 		}
+		settled()
+	},
+	"deep": func() {
+		var bodies [][]byte
+		for range 60 {
+			bodies = append(bodies, blob())
+		}
+		go descend(110_000, bodies, make(chan struct{}))
 		settled()
 	},
 	"channel": func() {
