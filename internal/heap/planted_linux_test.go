@@ -29,6 +29,7 @@ var own = toolchains[max(1, slices.Index(toolchains, runtime.Version()))]
 // information and without.
 var planted = []struct{ leak, holder, stripped string }{
 	{"map", "main.app.byID", "map[int]*main.record"},
+	{"atomic", "main.current.v.byID", "global at"},
 	{"reslice", "main.window", "global at"},
 	{"timer", "main.init.func", "main.init.func"},
 	{"goroutine", "main.stuck", "main.stuck"},

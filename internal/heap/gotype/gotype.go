@@ -68,11 +68,28 @@ func (t *Type) appendWords(to []Word, offset uint64, path string) []Word {
 			}
 		}
 	case reflect.Struct:
+		held := t.held()
 		for _, f := range t.Fields {
-			to = f.Type.appendWords(to, offset+f.Offset, path+"."+f.Name)
+			typ := f.Type
+			if held != nil && typ.Kind == reflect.UnsafePointer {
+				typ = held
+			}
+			to = typ.appendWords(to, offset+f.Offset, path+"."+f.Name)
 		}
 	}
 	return to
+}
+
+// held returns the type of the pointer that an atomic.Pointer holds, or nil. Its first field, of
+// length zero, says so; the pointer itself is an unsafe.Pointer.
+func (t *Type) held() *Type {
+	if !strings.HasPrefix(strings.TrimPrefix(t.Name, "sync/"), "atomic.Pointer[") || len(t.Fields) == 0 {
+		return nil
+	}
+	if first := t.Fields[0].Type; first.Kind == reflect.Array && first.Len == 0 {
+		return first.Elem
+	}
+	return nil
 }
 
 // Direct reports whether the data word of an interface holds a value of the type

@@ -12,6 +12,7 @@ import (
 	"runtime/metrics"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"weak"
 )
@@ -63,6 +64,7 @@ var (
 	buffers = sync.Pool{New: func() any { return new([]byte) }}
 	request = context.Background()
 	names   lookups
+	current atomic.Pointer[registry]
 	quit    = make(chan struct{})
 	halls   = map[string]**shelf{}
 )
@@ -116,6 +118,13 @@ var leaks = map[string]func(){
 		for i := range 60 {
 			app.byID[i] = &record{i, blob()}
 		}
+	},
+	"atomic": func() {
+		next := &registry{byID: make(map[int]*record)}
+		for i := range 60 {
+			next.byID[i] = &record{i, blob()}
+		}
+		current.Store(next)
 	},
 	"reslice": func() {
 		all := make([]byte, 60*each)
