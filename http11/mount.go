@@ -99,9 +99,13 @@ func (c *exchange) refuseMounted(err error) {
 func appendHead(dst []byte, r *http.Request) []byte {
 	dst = append(dst, r.Method...)
 	dst = append(dst, ' ')
-	if r.Method == http.MethodConnect {
+	switch {
+	case r.Method == http.MethodConnect:
 		dst = append(dst, r.Host...)
-	} else {
+	case r.URL.Scheme != "" && r.URL.Host != "" && r.URL.Opaque == "": // as clients of a proxy send it
+		dst = append(dst, r.URL.Scheme+"://"+r.Host...)
+		fallthrough
+	default:
 		dst = append(dst, r.URL.RequestURI()...)
 	}
 	dst = append(dst, " HTTP/1.1\r\nHost: "...)

@@ -89,6 +89,21 @@ func TestMountedRequest(t *testing.T) {
 	}
 }
 
+// A client of a proxy sends the whole URL, which tells the proxy where to ask.
+func TestMountedTargets(t *testing.T) {
+	handler := HandlerFunc(func(c *Context) { c.WriteString(c.Target().String() + " " + c.Host().String()) })
+	mounted := httptest.NewServer(&Server{Handler: handler})
+	defer mounted.Close()
+	for _, addr := range []string{mounted.Listener.Addr().String(), serve(t, &Server{Handler: handler})} {
+		for target, host := range map[string]string{"http://b:80/c?d": "b:80", "/c?d": "a", "//e/f": "a"} {
+			got := talk(t, addr, "GET "+target+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", false)
+			if !strings.HasSuffix(got, "\r\n\r\n"+target+" "+host) {
+				t.Errorf("%s: answered with %q", target, got)
+			}
+		}
+	}
+}
+
 // A middleware may replace the client's address by one without a port, and a
 // client may have none.
 func TestMountedRemoteAddr(t *testing.T) {
