@@ -199,7 +199,7 @@ func (r *Answer) podLine() string {
 // PodTable returns a row per pod: size, setting, the objective as a ratio, peak memory,
 // throttling, the verdict and its reason. It has no rows if no pod was tried.
 func (r *Answer) PodTable() (head []string, rows [][]string) {
-	head = []string{"pod", "setting", nameOf(r.costName()), "peak memory", "throttled", "keeps it", "why"}
+	head = []string{"pod", "setting", nameOf(r.costName()), "peak memory", "throttled", "verdict", "why"}
 	for _, p := range r.Pods {
 		cost := ratioText(p.Cost, 1+podTolerance)
 		if p.Outcome == PodFails {
@@ -220,7 +220,7 @@ func (r *Answer) writePods(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	why := len(head) - 1 // printed below, where a long reason widens no column
 	for _, row := range append([][]string{head}, rows...) {
-		fmt.Fprintf(t, "  %s\t\n", strings.Join(row[:why], "\t"))
+		fmt.Fprintf(t, "  %s\n", strings.Join(row[:why], "\t"))
 	}
 	t.Flush()
 	for _, row := range rows {

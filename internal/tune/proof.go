@@ -345,7 +345,7 @@ func (t *tuning) decide(records [][]*cell.Record) error {
 	first := a.Choices[0]
 	slices.SortStableFunc(a.Choices, func(x, y Choice) int { return rank(x) - rank(y) })
 	top := a.Choices[0]
-	idle := t.Objective.modelled(isServed(t.Base)) && t.Objective != RSS &&
+	idle := len(records[0]) > 0 && t.Objective.modelled(isServed(t.Base)) && t.Objective != RSS &&
 		!slices.ContainsFunc(records[0], func(r *cell.Record) bool { return len(r.Cycles) > 0 })
 	switch {
 	case !own(top) && idle:

@@ -241,7 +241,7 @@ func (t *tuning) noCycles(first *cell.Record) error {
 	if first.Metrics[cell.GCRelayed] > 0 || !t.Direct {
 		return errNoCycles
 	}
-	t.answer.Outcome, t.answer.Reason = DefaultGood, "the program never collected: it allocates less than the 4 MB "+
+	t.answer.Outcome, t.answer.Reason = DefaultGood, "the program never collected: it allocates less than the 4 MiB "+
 		"(times GOGC/100) at which the first collection begins, so settings of the collector change nothing, or starts "+
 		"another program and keeps its standard error"
 	return nil
