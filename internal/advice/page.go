@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -58,8 +59,49 @@ type pageCode struct{ Text, Class string }
 var pageFuncs = template.FuncMap{
 	"benchmark": func(f Figure) string { return path.Base(f.Package) + "." + f.Benchmark },
 	"share":     share,
+	"size":      func(n int64) string { return text.Bytes(float64(n)) },
+	"count":     func(n int64) string { return text.Count(float64(n)) },
+	"plural":    text.Plural,
+	"parts":     docParts,
 	"seconds":   func(ns int64) string { return fmt.Sprintf("%.3g s", float64(ns)/1e9) },
 	"value":     func(f Figure, v float64) string { return f.text(v) },
+}
+
+// A docPart is a paragraph of a check's documentation, or code.
+type docPart struct {
+	Text string
+	Code bool
+}
+
+// label begins a line of documentation that is a paragraph of its own.
+var label = regexp.MustCompile(`^[A-Z][A-Za-z -]*: `)
+
+// docParts joins the lines of paragraphs, which the page breaks where they fit.
+func docParts(doc string) (all []docPart) {
+	fresh := true // the next line begins a part
+	for line := range strings.Lines(doc) {
+		line = strings.TrimRight(line, "\n")
+		code := strings.HasPrefix(line, "    ")
+		last := len(all) - 1
+		switch {
+		case line == "" && last >= 0 && all[last].Code:
+			all[last].Text += "\n" // perhaps amid code
+		case line == "":
+			fresh = true
+		case code && last >= 0 && all[last].Code:
+			all[last].Text += "\n" + line[4:]
+		case code:
+			all, fresh = append(all, docPart{line[4:], true}), false
+		case fresh || all[last].Code || label.MatchString(line):
+			all, fresh = append(all, docPart{line, false}), false
+		default:
+			all[last].Text += " " + line
+		}
+	}
+	for i := range all {
+		all[i].Text = strings.TrimRight(all[i].Text, "\n")
+	}
+	return all
 }
 
 // Page writes the result as one self-contained HTML file, in the style of package report. It reads

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,5 +92,15 @@ func TestPageOfNothing(t *testing.T) {
 	if err := Page(&b, PageMeta{Name: "p"}, advise.All(), r, nil); err != nil ||
 		!strings.Contains(b.String(), "profile the benchmarks: <code>isobar advise --bench . ./...</code>") {
 		t.Errorf("the next step is missing: %v: %s", err, b.String())
+	}
+}
+
+// TestDocParts: lines that an author broke are one paragraph, labels begin one, code stays as it is.
+func TestDocParts(t *testing.T) {
+	got := docParts("short\n\nOne\nsentence.\nWhen: now.\nSilent: never.\n\nBefore:\n\n    a\n\n    \tb\n\nAfter:\n")
+	want := []docPart{{"short", false}, {"One sentence.", false}, {"When: now.", false}, {"Silent: never.", false},
+		{"Before:", false}, {"a\n\n\tb", true}, {"After:", false}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

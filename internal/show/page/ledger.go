@@ -58,11 +58,8 @@ func (p *Ledger) Table(d text.LedgerDocument) *text.Table {
 	t := &text.Table{Label: "Claims of document " + d.ID, Left: 6,
 		Head: []string{"claim", "verdict", "figure", "measured", "published", "beside"}}
 	for _, c := range d.Claims {
-		f, published := p.Figure(&c), c.Published.Word()
-		if c.Published.ByRun != "" {
-			published += ": " + c.Published.ByRun
-		}
-		t.Add(c.ID, f.Word(), text.Clean(c.Figure), text.Clean(f.Measured()), published, c.Beside)
+		f := p.Figure(&c)
+		t.Add(c.ID, f.Word(), text.Clean(c.Figure), text.Clean(f.Measured()), p.Published(&c), c.Beside)
 		row := t.Rows[len(t.Rows)-1]
 		row[0].Link, row[1].Class = "#"+p.Anchor(c.ID), "text "+claimClass(f.Verdict)
 	}
