@@ -120,7 +120,7 @@ func cpuScale(rec *cell.Record, traced time.Duration, seen watched) float64 {
 	rec.Set(cell.GCCPUScale, scale)
 	if waits := 1 - seen.share(); waits > waitsMuch {
 		rec.Warn("cpu-wait", "the program's threads waited for a CPU for %.0f %% of the time they were runnable: GC CPU "+
-			"times are gctrace's times %.2f", 100*waits, scale)
+			"times are those of gctrace multiplied by %.2f", 100*waits, scale)
 	}
 	return scale
 }
