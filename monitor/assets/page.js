@@ -31,7 +31,7 @@ function show(v, unit) {
   if (unit === 'cpu-seconds/s') return `${+(v * 100).toPrecision(3)} % of a CPU`;
   return `${v >= 1000 ? Math.round(v).toLocaleString('en') : +v.toPrecision(3)} ${unit}`;
 }
-const brief = (v, unit) => show(v, unit).replace(/ % of a CPU$/, ' %').replace(/ (goroutines|objects|events|gc-cycles|tasks|gets|connections|requests)(\/s)?$/, '');
+const brief = (v, unit) => show(v, unit).replace(/ % of a CPU$/, ' %').replace(/ (goroutines|objects|events|gc-cycles|tasks|gets|connections|requests)(\/s)?$/, '$2');
 
 // Byte axes use round binary numbers.
 const powers = Array.from({ length: 50 }, (_, i) => 2 ** i);
