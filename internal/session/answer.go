@@ -36,7 +36,5 @@ func showAnswer(p *page.Run, run store.Run, data []byte) ([]string, error) {
 			p.Files = append(p.Files, page.File(f))
 		}
 	}
-	lines := r.Lines()
-	lines[0] = strings.ToUpper(lines[0][:1]) + lines[0][1:] // here it is a sentence among others
-	return lines, nil
+	return r.Lines(), nil
 }
