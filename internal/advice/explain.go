@@ -341,10 +341,8 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		k.growth = p.Growth(s)
 	}
 	e.Open = k.life.kind == unproved
+	k.life.near = k.life.kind > unproved && e.Measured > 0 && k.shared()
 	e.Lifetime = k.life.String()
-	if k.life.kind > unproved && e.Measured > 0 && k.shared() {
-		e.Lifetime += ", or by what lies in the same 16 bytes"
-	}
 	if e.Measured > 0 {
 		e.Lifetime = fmt.Sprintf("in these benchmarks, %s: %s", text.Plural(e.Measured, "object"), e.Lifetime)
 	}

@@ -227,7 +227,7 @@ func (h *hiding) value(v ast.Expr, to types.Type) {
 
 // wrap puts a call around an expression, inside the calls around enclosing expressions.
 func (h *hiding) wrap(v ast.Expr, open string) {
-	from, to := h.offset(v.Pos()), h.offset(v.End())
+	from, to := h.Fset.Position(v.Pos()).Offset, h.Fset.Position(v.End()).Offset
 	h.puts = append(h.puts, insertion{from, h.size - to, open}, insertion{to, -1 - from, ")"})
 }
 
@@ -237,8 +237,6 @@ func (h *hiding) underlying(v ast.Expr) types.Type {
 	}
 	return nil
 }
-
-func (h *hiding) offset(at token.Pos) int { return h.Fset.Position(at).Offset }
 
 // on reports whether one of the positions is in a line with a way.
 func (h *hiding) on(at ...token.Pos) bool {

@@ -38,6 +38,7 @@ type lifetime struct {
 	too     []string    // who else keeps it
 	part    float64     // fraction of the bytes
 	mixed   bool        // some of it dies, some does not
+	near    bool        // or what shares a block with it is kept
 	rest    []lifetime  // of other parts, which live longer or shorter
 
 	unmeasured float64 // fraction that benchmarks make on ways without a sample
@@ -75,6 +76,9 @@ func (l lifetime) String() string {
 	}
 	for _, other := range l.rest {
 		text += "; " + other.String()
+	}
+	if l.near {
+		text += ", or by what lies in the same 16 bytes"
 	}
 	if l.unmeasured >= 0.05 {
 		text += fmt.Sprintf("; %.0f %% of its bytes not measured", 100*l.unmeasured)

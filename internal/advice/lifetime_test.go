@@ -36,3 +36,12 @@ func TestSomeShareABlock(t *testing.T) {
 		t.Error("objects of 16 bytes share none")
 	}
 }
+
+// TestNearIsOfTheHolder: what shares a block is said of what keeps the memory, before what was not measured.
+func TestNearIsOfTheHolder(t *testing.T) {
+	l := lifetime{kind: escaped, in: "m.F", near: true, unmeasured: 0.25}
+	const want = "returned by m.F, or by what lies in the same 16 bytes; 25 % of its bytes not measured"
+	if got := l.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -127,12 +126,10 @@ func (k *subject) shared() bool {
 	return k.outside() || slices.Contains(texts, k.s.Kind) || !check.HasPointers(k.s.Type)
 }
 
-// runtimes matches the names of functions of the runtime, and of those that only it and the library call.
-var runtimes = regexp.MustCompile(`^(runtime\.|internal/)`)
-
-// allocator names the function that allocates below the callee, if it is the only one and not of the runtime.
+// allocator names the function that allocates below the callee, if it is the only one and others can call it.
 func allocator(c *cause) string {
-	if c.several || c.leaf == "" || c.leaf == c.callee || runtimes.MatchString(c.leaf) {
+	if c.several || c.leaf == "" || c.leaf == c.callee || strings.HasPrefix(c.leaf, "runtime.") ||
+		strings.HasPrefix(c.leaf, "internal/") {
 		return ""
 	}
 	return ", in " + shortName(c.leaf)

@@ -77,18 +77,21 @@ func (k *subject) offered() string {
 	return "; look at its arguments, or for another function"
 }
 
-// ends says whether somebody keeps what a call makes: as measured, or else as the code has it of the results. A method
-// may leave it in its receiver.
+// ends says whether somebody keeps what a call makes: as measured, and as the code has it of the results. A method may
+// leave it in its receiver.
 func (k *subject) ends() lifeKind {
-	switch {
-	case k.life.mixed:
+	if k.life.mixed {
 		return unproved
-	case k.life.kind != unproved || k.s == nil || k.s.Value == nil:
+	}
+	if k.life.kind > unproved || k.s == nil || k.s.Value == nil {
 		return k.life.kind
 	}
 	ends := died
 	for _, v := range life.Results(k.s.Value) {
 		ends = max(ends, k.x.local(k.p, k.p.Fate(v), "").kind)
+	}
+	if k.life.kind == died { // what the code has beside it, the benchmarks did not do
+		return min(ends, unproved)
 	}
 	recv := k.s.Instr.(ssa.CallInstruction).Common().Signature().Recv()
 	if recv != nil && check.HasPointers(recv.Type()) {
