@@ -36,11 +36,17 @@ func limits(cliff int64, clearance float64, roof int64) []int64 {
 // roundUp rounds a size up to a step.
 func roundUp(size int64) int64 { return steps(size, size)[0] }
 
-// roof is the GOMEMLIMIT, in bytes, above which the limit triggers no collection.
+// roof is the GOMEMLIMIT, in bytes, above which the limit triggers no collection: it is at least what a run without a
+// limit took, as gctrace does not show what was allocated after the last collection.
 func (m *Model) roof() int64 {
 	used := m.expect(cell.DisabledGC).peak
-	used = max(used/(1-limitReserve), used+mib)
-	return int64(used + m.usuallyBeyond())
+	used = max(used/(1-limitReserve), used+mib) + m.usuallyBeyond()
+	for _, p := range m.pilots {
+		if p.GC.LimitBytes == 0 {
+			used = max(used, p.PeakBytes)
+		}
+	}
+	return int64(used)
 }
 
 // frontier returns the predictions that no other beats in both CPU time and peak memory, by

@@ -32,6 +32,19 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestRoof: limits reach at least to what a run without a limit took, however little gctrace shows.
+func TestRoof(t *testing.T) {
+	rec := steady(6)
+	rec.Set(cell.RSSPeak, 300*mib)
+	m, err := NewModel([]Pilot{mustPilot(t, rec)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if roof := m.roof(); roof < 300*mib {
+		t.Errorf("limits end at %d MiB, where a run took 300", roof/mib)
+	}
+}
+
 // TestWholeFrontier: no prediction is off without a limit, the frontier is a subset of them, and
 // settings that ran have their measurements.
 func TestWholeFrontier(t *testing.T) {

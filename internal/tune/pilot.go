@@ -32,8 +32,9 @@ type Pilot struct {
 	Beyond  float64
 	streams []trajectory
 	// allocated estimates the bytes that the program allocates. least were allocated when the
-	// last cycle ended, most would be when the next one ends.
-	allocated, least, most float64
+	// last cycle ended, most would be when the next one ends. steadily is least, and what
+	// the mean rate adds until the program ends.
+	allocated, least, most, steadily float64
 }
 
 // weight is how much the pilot counts in means.
@@ -55,8 +56,8 @@ func (p *Pilot) mostLive() (most float64) {
 type trajectory struct {
 	points []point // by allocated, ascending
 	total  float64 // bytes allocated from start to end, between least and most
-	least  float64
-	most   float64
+	// As of a Pilot.
+	least, most, steadily float64
 	// costFixed and costPerByte are the CPU seconds of a cycle and of each byte that it scans.
 	costFixed, costPerByte float64
 	// spread is the relative standard deviation of the cost of a cycle from its fit.
@@ -123,6 +124,7 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 		p.allocated += life.total
 		p.least += life.least
 		p.most += life.most
+		p.steadily += life.steadily
 	}
 	p.Beyond = beyond.mean()
 	return p, nil
@@ -230,7 +232,7 @@ func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory) {
 	// It must also fit into the resident memory at the peak.
 	peak := max(p.PeakHeapBytes, (p.PeakBytes-usualOther)/heapOverhead)
 	rest = min(rest, peak-marked)
-	t.total, t.least = allocated+rest, allocated
+	t.total, t.least, t.steadily = allocated+rest, allocated, allocated+rate*max(p.Wall-ended, 0)
 	t.most = allocated + max(min(percentGoal(p.GC.Percent, marked, roots), peak)-marked, rest)
 	t.fitCost(cycles)
 	// While marking, the program runs at about half speed, for as long as the cycles took, or as

@@ -597,10 +597,28 @@ func TestTimed(t *testing.T) {
 		rec.Set(cell.RSSPeak, float64((20+room)*mib))
 		return mustPilot(t, rec)
 	}
+	compiler := func(percent int, wall float64) Pilot { // allocates 145 MiB, of which six tenths stay live
+		rec := steady(0)
+		rec.Cell.Config.GC.Percent = percent
+		goal, marked, at := max(4*float64(percent)/100, 4), 0.0, 0.0
+		for at+goal-marked < 145 {
+			at += goal - marked
+			marked = 0.6 * at
+			rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: int64(wall * at / 145 * 1e9), MarkNs: 1e6, CPUNs: 1e6,
+				StartBytes: int64(goal * mib), EndBytes: int64(goal * mib), LiveBytes: int64(marked * mib),
+				GoalBytes: int64(goal * mib), Procs: 2})
+			goal = marked * (1 + float64(percent)/100)
+		}
+		rec.Set(cell.WallTime, wall)
+		rec.Set(cell.RSSPeak, (marked+145-at+10)*mib)
+		return mustPilot(t, rec)
+	}
 	for name, c := range map[string]struct {
 		runs []Pilot
 		is   bool
 	}{
+		"few cycles of a growing heap": {[]Pilot{compiler(150, 0.45), compiler(150, 0.47), compiler(150, 0.46),
+			compiler(50, 0.46), compiler(50, 0.47)}, false},
 		"fixed time":           {[]Pilot{run(10, 100, 3), run(20, 65, 3.01), run(40, 35, 3)}, true},
 		"two runs are too few": {[]Pilot{run(10, 100, 3), run(40, 35, 3.01)}, false},
 		"fixed work":           {[]Pilot{run(10, 100, 3.3), run(20, 50, 3.1), run(40, 25, 3)}, false},

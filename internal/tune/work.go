@@ -51,8 +51,9 @@ func (t *tuning) drifts() string {
 // long: wall time rises by less than the share follows of the extra allocation, at 95 %, and
 // falls by less. Random work makes both rise alike. Other programs that starve a run of fixed
 // time make it do least, and take a little longer. Settings that change what gctrace shows of
-// fixed work end it much sooner if collection costs less.
-const moreWork, follows = 0.05, 0.5
+// fixed work end it much sooner if collection costs less. Where all take equally long to the share
+// sameTime, whatever the setting, an estimate of what they allocate is certain enough.
+const moreWork, follows, sameTime = 0.05, 0.5, 0.03
 
 // timedCycles is the least number of collections of a run to count: with fewer, most of the
 // allocation may follow the last one, where gctrace shows nothing.
@@ -60,18 +61,22 @@ const timedCycles = 3
 
 // fixedTime says that runs end after a fixed time and not when their work is done; "" if they do
 // not, or if that is uncertain. gctrace rounds down to MiB, by chance or alike in each cycle, so
-// half a MiB per cycle is in doubt.
+// half a MiB per cycle is in doubt. Where live data grow, much is allocated after the last cycle.
 func fixedTime(pilots []Pilot) string {
 	// least is the smallest upper bound of what a run allocated, most the largest lower bound.
-	least, most := math.Inf(1), 0.0
+	least, most, estimated := math.Inf(1), 0.0, math.Inf(1)
 	var allocated, walls []float64
 	for _, p := range pilots {
 		if p.Cycles < timedCycles {
 			continue
 		}
 		doubt := float64(p.Cycles) * mib / 2
-		least, most = min(least, p.allocated+doubt), max(most, p.least-doubt)
+		least, most = min(least, max(p.allocated, min(p.steadily, p.most))+doubt), max(most, p.least-doubt)
+		estimated = min(estimated, p.allocated+doubt)
 		allocated, walls = append(allocated, math.Log(p.allocated)), append(walls, math.Log(p.Wall))
+	}
+	if len(walls) > 0 && slices.Max(walls)-slices.Min(walls) < sameTime {
+		least = estimated
 	}
 	if len(walls) < 3 || most < (1+moreWork)*least {
 		return ""

@@ -220,10 +220,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 			}
 			return fail("within %v there was none: want %s", restartWithin, want)
 		case <-late:
-			if r.Log != nil && !r.said {
-				r.said = true
-				r.Log(fmt.Sprintf("--restart: waiting up to %v for %s, and for the command to return", restartWithin, want))
-			}
+			r.sayOnce(fmt.Sprintf("--restart: waiting up to %v for %s, and for the command to return", restartWithin, want))
 		case <-time.After(20 * time.Millisecond):
 			if pid, ok := r.successor(before); ok {
 				r.pid, found = pid, true
@@ -235,6 +232,14 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 			now, gc)
 	}
 	return nil
+}
+
+// sayOnce logs what the first slow restart waits for.
+func (r *Restarted) sayOnce(what string) {
+	if r.Log != nil && !r.said {
+		r.said = true
+		r.Log(what)
+	}
 }
 
 func same(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == b.LimitBytes }
