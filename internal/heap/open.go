@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/heap/gotype"
 	"github.com/isobar-go/isobar/internal/heap/graph"
@@ -69,7 +70,25 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 }
 
 func source(p *target.Process) image.Source {
-	return image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped, Forked: p.Forked, Clock: p.Clock}
+	return image.Source{Memory: p, Program: p.Program, Clock: p.Clock,
+		Stopped: func(copied func() error) (stop time.Duration, err error) {
+			apart(func() { stop, err = p.Stopped(copied) })
+			return stop, err
+		},
+		Forked: func(most time.Duration, copied func() error) (stop time.Duration, err error) {
+			apart(func() { stop, err = p.Forked(most, copied) })
+			return stop, err
+		}}
+}
+
+// apart runs f on a goroutine that ends with it, as does its thread if a thread of the target did not stop.
+func apart(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }
 
 // collectAt is our GOGC while reading: the arrays are large and have no pointers.

@@ -311,10 +311,13 @@ func (p *Process) stopAll() error {
 var errStuck = errors.New("does not stop: it waits in the kernel, for a child of vfork, a disk or a file server, " +
 	"or is frozen")
 
+// leastStop is how long to wait for threads at least: one that waits for a CPU stops when it has one.
+const leastStop = time.Second
+
 // until returns when to stop waiting for threads; zero for never.
 func (p *Process) until() (t time.Time) {
 	if p.MostStop > 0 {
-		t = time.Now().Add(p.MostStop)
+		t = time.Now().Add(max(p.MostStop, leastStop))
 	}
 	return t
 }
