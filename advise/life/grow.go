@@ -37,6 +37,9 @@ func (p *Package) Growth(s *Site) (g Growth) {
 	}
 	heads := map[*ssa.BasicBlock]bool{}
 	p.begins(from, s.Kind, &g, heads, map[ssa.Value]bool{})
+	if s.Kind != MapGrow && !setsField(s.Value, g.Field, map[ssa.Value]bool{}) { // what is only added to it does not stay
+		g.Field = ""
+	}
 	for _, l := range p.loopsOf(s.Func) {
 		grows := heads[l.Head] || g.Field != "" && len(heads) == 0
 		if m, ok := g.Begin.(ssa.Instruction); ok && s.Kind == MapGrow {
@@ -48,6 +51,28 @@ func (p *Package) Growth(s *Site) (g Growth) {
 		}
 	}
 	return g
+}
+
+// setsField reports whether a field is set to a value, or to what is made of it.
+func setsField(v ssa.Value, field string, seen map[ssa.Value]bool) bool {
+	if seen[v] || v.Referrers() == nil {
+		return false
+	}
+	seen[v] = true
+	for _, use := range *v.Referrers() {
+		switch i := use.(type) {
+		case *ssa.Store:
+			at, ok := i.Addr.(*ssa.FieldAddr)
+			if ok && i.Val == v && fieldName(at.X.Type(), at.Field) == field {
+				return true
+			}
+		case *ssa.Phi, *ssa.Slice, *ssa.Call, *ssa.BinOp, *ssa.Extract:
+			if setsField(use.(ssa.Value), field, seen) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // begins goes back to where the growing object was made, and records the loop heads on the way.

@@ -94,6 +94,7 @@ type Explained struct {
 	generic bool           // the function is generic
 	fixes   []Finding      // that no check has: of the remedy, and those to be tried in turn if that saves nothing
 	fixed   string         // key of the finding with the fix
+	lead    string         // what would make the memory needless, and what has to hold for it
 	instead string         // what to say if the remedy saves nothing
 }
 

@@ -119,23 +119,38 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 		return x.part(c, p, nil, t)
 	}
 	out := x.part(c, p, made[0], t)
-	what, lives, alike := []string{out.What}, []string{out.Lifetime}, true
+	what, lives, alike, leads := []string{out.What}, []string{out.Lifetime}, true, []string{out.led()}
 	for _, s := range made[1:] {
 		o := x.part(c, p, s, t)
-		alike = alike && o.Lifetime == out.Lifetime && o.Remedy == out.Remedy
+		alike = alike && o.Lifetime == out.Lifetime && o.bare() == out.bare()
 		if o.Kind != out.Kind {
 			o.What = o.Kind + " " + o.What
 		}
-		what, lives = append(what, o.What), append(lives, o.Lifetime)
+		what, lives, leads = append(what, o.What), append(lives, o.Lifetime), append(leads, o.led())
 		out.spots, out.Open = append(out.spots, o.spots...), out.Open || o.Open
 	}
 	out.What, out.Lifetime = strings.Join(slices.Compact(what), " or "), strings.Join(slices.Compact(lives), ", or ")
+	leads = slices.DeleteFunc(slices.Compact(leads), func(lead string) bool { return lead == "" })
+	if len(leads) > 1 && alike {
+		out.Remedy = strings.Join(append([]string{out.bare()}, leads...), "; ")
+	}
 	if !alike { // cannot tell which of them would help
-		out.Verdict, out.Remedy = Look, unproven
+		out.Verdict, out.Remedy = Look, strings.Join(append([]string{unproven}, leads...), "; ")
 		out.Check, out.Fix, out.fixed, out.Decides = "", false, "", ""
 		out.fixes = nil
 	}
 	return out
+}
+
+// bare is the remedy without the lead.
+func (e *Explained) bare() string { return strings.TrimSuffix(e.Remedy, "; "+e.lead) }
+
+// led is the lead with what it is about.
+func (e *Explained) led() string {
+	if e.lead == "" {
+		return ""
+	}
+	return "of " + e.What + ": " + e.lead
 }
 
 // byRuntime maps prefixes of the runtime functions that profiles show below a line to

@@ -17,11 +17,15 @@ import (
 
 const unproven = "no remedy is proven"
 
-// look describes an allocation without a proven remedy: how it grows, and what it is
-// made for. It does not claim that anything could be changed. The text also replaces
-// that of a candidate that saves nothing.
+// look describes an allocation without a proven remedy: how it grows, what it is made for, and what
+// would make it needless, where that is known. The text also replaces that of a candidate that saves
+// nothing.
 func (k *subject) look() {
-	said := slices.DeleteFunc([]string{unproven, k.grown(), k.purpose()}, func(part string) bool { return part == "" })
+	if !k.outside() {
+		k.e.lead = k.lead()
+	}
+	said := []string{unproven, k.grown(), k.purpose(), k.e.lead}
+	said = slices.DeleteFunc(said, func(part string) bool { return part == "" })
 	k.e.instead = strings.Join(said, "; ")
 	if k.e.Verdict != "" {
 		return

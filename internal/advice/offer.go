@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	_ "embed"
 	"go/ast"
 	"go/token"
@@ -69,6 +70,11 @@ func (k *subject) offered() string {
 			return "; if nobody keeps it: " + o.text
 		default:
 			return "; " + o.text
+		}
+	}
+	if k.s != nil {
+		if text := cmp.Or(k.appender(), k.renewed()); text != "" {
+			return "; " + text
 		}
 	}
 	if known || len(k.given()) == 0 {

@@ -1,0 +1,482 @@
+package advice
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// leads say, by the kind of what allocates, which change would make the memory needless, and what has to hold for it.
+// Nothing proves that it does.
+var leads = map[life.Kind]func(*subject) string{
+	life.Literal: (*subject).leadObject, life.New: (*subject).leadObject, life.Variable: (*subject).leadVariable,
+	life.Make: (*subject).leadMake, life.Append: (*subject).leadAppend, life.Map: (*subject).leadMap,
+	life.Concat: (*subject).leadConcat, life.Convert: (*subject).leadConvert, life.Box: (*subject).leadBox,
+	life.Closure:     (*subject).leadClosure,
+	life.MethodValue: func(*subject) string { return "made once and kept, it serves all calls" },
+	life.Variadic:    func(*subject) string { return "a function that takes one after the other needs no list" },
+	life.Go: func(*subject) string {
+		return "goroutines that take work from a channel serve all calls, without a start for each"
+	},
+	life.Defer: func(*subject) string {
+		return "called where the round ends, on every way out of it, it does not wait for the function's end"
+	},
+}
+
+// lead says what would make the memory needless; "" where nothing is known.
+func (k *subject) lead() string {
+	if of := leads[k.s.Kind]; of != nil {
+		return of(k)
+	}
+	return ""
+}
+
+// again says who could keep memory of which each call needs only the use.
+func (k *subject) again(what string) string {
+	text := "a sync.Pool, or the caller, could keep " + what + " for all calls"
+	if k.life.round {
+		return what + ", made before the loop, could serve all its rounds"
+	}
+	if recv := k.receiver(); recv != "" {
+		text = recv + " could keep " + what + " for all its calls, a sync.Pool for calls that run side by side"
+	}
+	if k.life.kind == unproved {
+		text = "if nobody keeps it, " + text
+	}
+	return text
+}
+
+// receiver is the type that has the function as a method with a pointer receiver, or "".
+func (k *subject) receiver() string {
+	fn := k.s.Func
+	for fn.Parent() != nil {
+		fn = fn.Parent()
+	}
+	if recv := fn.Signature.Recv(); recv != nil {
+		if of, ok := types.Unalias(recv.Type()).(*types.Pointer); ok {
+			return named(k.p.Pkg, of.Elem())
+		}
+	}
+	return ""
+}
+
+func (k *subject) leadMake() string {
+	switch {
+	case k.life.kind <= unproved:
+		return k.again("one slice")
+	case k.life.kind == escaped:
+		return "appended to a slice that the caller gives, it needs memory once"
+	case k.life.holder.Kind == life.Field:
+		return "slices.Grow(" + k.life.holder.Name + "[:0], n) takes the last one's memory, once nobody has that"
+	}
+	return ""
+}
+
+func (k *subject) leadAppend() string {
+	room := ""
+	switch at := k.enclosing(); {
+	case at == nil && k.joins():
+		room = "one slice made with the length of all parts needs no other"
+	case at != nil && !k.growth.Sized && k.growth.Field == "":
+		room = "make it with room for all rounds of " + k.loop(at) + ", where their number can be told"
+	}
+	reuse := ""
+	switch {
+	case k.growth.Field != "":
+		reuse = "field " + k.growth.Field + ", cut to [:0] in place of made again, keeps its memory"
+	case k.life.kind <= unproved:
+		reuse = k.again("one slice, cut to [:0],")
+	case k.life.kind == escaped:
+		reuse = "appended to a slice that the caller gives, it needs memory once"
+	}
+	return strings.Join(slices.DeleteFunc([]string{room, reuse}, func(s string) bool { return s == "" }), "; or ")
+}
+
+// joins reports whether the append adds a whole list.
+func (k *subject) joins() bool {
+	call, ok := k.s.Node.(*ast.CallExpr)
+	return ok && call.Ellipsis.IsValid()
+}
+
+// enclosing returns the outermost loop around the expression within its function, or nil.
+func (k *subject) enclosing() (outer ast.Stmt) {
+	for _, n := range slices.Backward(k.path()) {
+		switch n := n.(type) {
+		case *ast.FuncLit, *ast.FuncDecl:
+			outer = nil
+		case *ast.ForStmt, *ast.RangeStmt:
+			if outer == nil {
+				outer = n.(ast.Stmt)
+			}
+		}
+	}
+	return outer
+}
+
+// path are the nodes around the expression, innermost first.
+func (k *subject) path() []ast.Node {
+	if k.s.Node == nil {
+		return nil
+	}
+	for _, f := range k.p.Files {
+		if f.FileStart <= k.s.Node.Pos() && k.s.Node.Pos() < f.FileEnd {
+			path, _ := astutil.PathEnclosingInterval(f, k.s.Node.Pos(), k.s.Node.End())
+			return path
+		}
+	}
+	return nil
+}
+
+// loop names a loop.
+func (k *subject) loop(at ast.Stmt) string {
+	line := k.x.position(k.p, at.Pos())
+	if over, ok := at.(*ast.RangeStmt); ok {
+		return fmt.Sprintf("the loop over %s (%s)", spelled(k.p, over.X), line)
+	}
+	return fmt.Sprintf("the loop at %s", line)
+}
+
+func (k *subject) leadMap() string {
+	var reuse string
+	if k.life.kind <= unproved {
+		reuse = k.again("one map, emptied by clear,")
+	}
+	made, ok := k.s.Instr.(*ssa.MakeMap)
+	if !ok || life.Roomy(made) {
+		return reuse
+	}
+	room := "where the number of its entries can be told, make takes it"
+	if at := k.filled(); at != nil {
+		room = "made with its size, it does not grow in " + k.loop(at)
+	}
+	return strings.Join(slices.DeleteFunc([]string{room, reuse}, func(s string) bool { return s == "" }), "; or ")
+}
+
+// filled returns the first loop after the expression that uses what is assigned to, or nil.
+func (k *subject) filled() (loop ast.Stmt) {
+	var to ast.Expr
+	for _, n := range k.path() {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if i := slices.IndexFunc(n.Rhs, func(e ast.Expr) bool {
+				return e.Pos() <= k.s.Node.Pos() && k.s.Node.End() <= e.End()
+			}); i >= 0 && len(n.Lhs) == len(n.Rhs) && to == nil {
+				to = n.Lhs[i]
+			}
+		case *ast.FuncLit, *ast.FuncDecl:
+			if to == nil {
+				return nil
+			}
+			name := spelled(k.p, to)
+			ast.Inspect(n, func(in ast.Node) bool {
+				at, ok := in.(ast.Stmt)
+				var body *ast.BlockStmt
+				switch in := in.(type) {
+				case *ast.RangeStmt:
+					body = in.Body
+				case *ast.ForStmt:
+					body = in.Body
+				}
+				if loop == nil && ok && body != nil && at.Pos() > k.s.Node.End() && k.uses(body, name) {
+					loop = at
+				}
+				return loop == nil
+			})
+			return loop
+		}
+	}
+	return nil
+}
+
+// uses reports whether code assigns to an element of what an expression names, or gives it to a call.
+func (k *subject) uses(body *ast.BlockStmt, name string) (found bool) {
+	is := func(e ast.Expr) bool { return e != nil && spelled(k.p, e) == name }
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			found = found || slices.ContainsFunc(n.Lhs, func(e ast.Expr) bool {
+				at, ok := ast.Unparen(e).(*ast.IndexExpr)
+				return ok && is(at.X)
+			})
+		case *ast.CallExpr:
+			of, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
+			found = found || ok && is(of.X) || slices.ContainsFunc(n.Args, is) && !k.p.Info.Types[n.Fun].IsBuiltin()
+		}
+		return !found
+	})
+	return found
+}
+
+func (k *subject) leadVariable() string {
+	for _, use := range *k.s.Value.Referrers() {
+		made, ok := use.(*ssa.MakeClosure)
+		if !ok {
+			continue
+		}
+		text := "the function literal at " + k.x.position(k.p, made.Fn.Pos()) + " refers to it: a copy of what that needs, " +
+			"in a variable that is set once, leaves it on the stack"
+		if alloc, ok := k.s.Value.(*ssa.Alloc); ok && slices.ContainsFunc(k.s.Func.Params, func(p *ssa.Parameter) bool {
+			return p.Name() == alloc.Comment
+		}) {
+			text += "; or take " + alloc.Comment + " by pointer"
+		}
+		return text
+	}
+	return k.leadObject()
+}
+
+func (k *subject) leadObject() string {
+	t := named(k.p.Pkg, k.s.Type)
+	if field := k.inField(); field != "" {
+		return field + " could hold the " + t + " itself, if nobody else keeps the pointer"
+	}
+	switch {
+	case k.life.kind <= unproved:
+		return k.again("one " + t)
+	case k.life.kind == escaped:
+		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
+	case k.life.holder.Kind == life.MapEntry:
+		return "a map of values has them in its own memory, if nobody keeps their addresses"
+	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps:
+		return "field " + k.life.holder.Name + " could hold it as a value"
+	}
+	return ""
+}
+
+// inField names the field of another object made here that is the only one to get the pointer, or returns "".
+func (k *subject) inField() (field string) {
+	for _, use := range *k.s.Value.Referrers() {
+		set, ok := use.(*ssa.Store)
+		if !ok || set.Val != k.s.Value {
+			continue
+		}
+		at, ok := set.Addr.(*ssa.FieldAddr)
+		if !ok || field != "" {
+			return ""
+		}
+		if of, ok := at.X.Type().Underlying().(*types.Pointer); ok {
+			if st, ok := of.Elem().Underlying().(*types.Struct); ok {
+				field = named(k.p.Pkg, of.Elem()) + "." + st.Field(at.Field).Name()
+			}
+		}
+	}
+	return field
+}
+
+func (k *subject) leadConcat() string {
+	key := false
+	for _, use := range *k.s.Value.Referrers() {
+		switch i := use.(type) {
+		case *ssa.Lookup:
+			key = key || i.Index == k.s.Value
+		case *ssa.MapUpdate:
+			key = key || i.Key == k.s.Value
+		}
+	}
+	switch {
+	case key:
+		return "a struct of its parts is a key without a text"
+	case k.life.kind == escaped:
+		return "callers that use it as a key could use a struct of its parts, those that write it a buffer to append it to"
+	case k.life.kind <= unproved:
+		return k.again("one buffer, to append the parts to,")
+	}
+	return ""
+}
+
+func (k *subject) leadConvert() string {
+	made, ok := k.s.Value.(*ssa.Convert)
+	if !ok {
+		return ""
+	}
+	from, to := named(k.p.Pkg, made.X.Type()), named(k.p.Pkg, made.Type())
+	for _, c := range life.Calls(made) {
+		if name := k.variant(c, made); name != "" {
+			return name + " takes the " + from + " itself"
+		}
+		if fn := called(c); fn != nil && fn.Name() == "Write" && check.IsString(made.X.Type()) {
+			return "io.WriteString copies nothing where the Writer has WriteString; elsewhere " +
+				k.again("one buffer, as append(b[:0], s...),")
+		}
+		if fn := called(c); fn != nil && k.own(fn) {
+			return nameOf(fn) + " could take the " + from + " itself"
+		}
+	}
+	if call, ok := made.X.(*ssa.Call); ok && life.Only(call, func(use ssa.Instruction) bool { return use == made }) {
+		return "what makes the " + from + " could make or write the " + to + " itself"
+	}
+	if _, part := made.X.(*ssa.Slice); part && check.IsString(made.Type()) && k.life.kind > unproved {
+		return "parts of a string need no copy, and keep it whole: what it is cut from could be one"
+	}
+	if k.life.kind <= unproved {
+		return k.again("one buffer, as append(b[:0], x...),")
+	}
+	return "where the " + from + " comes from, it could be a " + to
+}
+
+// variant names the function that takes a text as it is before its conversion, or returns "".
+func (k *subject) variant(c *ssa.CallCommon, v *ssa.Convert) string {
+	fn := called(c)
+	at := slices.Index(c.Args, ssa.Value(v))
+	if fn == nil || at < 0 {
+		return ""
+	}
+	recv := fn.Signature().Recv()
+	if recv != nil && !c.IsInvoke() {
+		at--
+	}
+	names := []string{fn.Name() + "String", fn.Name() + "Bytes", strings.TrimSuffix(fn.Name(), "String")}
+	for _, name := range names {
+		if other := k.sibling(fn, name); name != fn.Name() && other != nil && at >= 0 &&
+			at < other.Signature().Params().Len() && types.Identical(other.Signature().Params().At(at).Type(), v.X.Type()) {
+			return nameOf(other)
+		}
+	}
+	return ""
+}
+
+// called is the function or method that a call names, or nil.
+func called(c *ssa.CallCommon) *types.Func {
+	if c.IsInvoke() {
+		return c.Method
+	}
+	if fn := c.StaticCallee(); fn != nil {
+		of, _ := fn.Object().(*types.Func)
+		return of
+	}
+	return nil
+}
+
+// nameOf is a function's name as profiles have it, shortened.
+func nameOf(fn *types.Func) string {
+	name, of := fn.Name(), fn.Signature().Recv()
+	if of == nil {
+		return fn.Pkg().Name() + "." + name
+	}
+	t := of.Type()
+	if to, ok := t.(*types.Pointer); ok {
+		t = to.Elem()
+	}
+	return named(nil, t) + "." + name
+}
+
+// sibling returns what has another name beside a function, or beside a method of the same type, or nil.
+func (k *subject) sibling(fn *types.Func, name string) *types.Func {
+	if fn.Pkg() == nil || !token.IsExported(name) && fn.Pkg() != k.p.Pkg {
+		return nil
+	}
+	if recv := fn.Signature().Recv(); recv != nil {
+		of, _, _ := types.LookupFieldOrMethod(recv.Type(), true, fn.Pkg(), name)
+		method, _ := of.(*types.Func)
+		return method
+	}
+	of, _ := fn.Pkg().Scope().Lookup(name).(*types.Func)
+	return of
+}
+
+// own reports whether a function is one of the packages.
+func (k *subject) own(fn *types.Func) bool {
+	return k.x.units[k.p.Fset.Position(fn.Pos()).Filename] != nil
+}
+
+func (k *subject) leadBox() string {
+	t := named(k.p.Pkg, k.s.Type)
+	calls := life.Calls(k.s.Value)
+	for _, c := range calls {
+		switch fn := called(c); {
+		case fn == nil || fn.Pkg() == nil:
+		case k.own(fn):
+			return nameOf(fn) + " could take " + t + " itself, or have a type parameter"
+		case fn.Pkg().Path() == "fmt":
+			return "append, strconv.Append… and WriteString write text and numbers without boxes"
+		}
+	}
+	switch {
+	case len(calls) == 0 && k.life.kind == escaped:
+		return "a result of type " + t + " needs no box"
+	case len(calls) == 0 && k.life.kind == kept && k.life.holder.Kind == life.Field:
+		return "field " + k.life.holder.Name + " could have the type " + t
+	}
+	return ""
+}
+
+func (k *subject) leadClosure() string {
+	var names []string
+	for _, v := range k.s.Value.(*ssa.MakeClosure).Bindings {
+		name := v.Name()
+		if of, ok := v.(*ssa.Alloc); ok {
+			name = of.Comment
+		}
+		if token.IsIdentifier(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	captures := strings.Join(names[:min(4, len(names))], ", ")
+	switch {
+	case captures == "":
+		return ""
+	case k.life.kind == escaped:
+		return "in place of a function, callers could get what it needs as values (" + captures + ") and do the rest"
+	case k.life.kind <= unproved:
+		return "made once, as a method value that a struct keeps, it serves all calls: what it captures (" + captures +
+			") goes through that struct"
+	}
+	return ""
+}
+
+// appender names the function beside the callee that writes to memory which it is given, or returns "".
+func (k *subject) appender() string {
+	call, ok := k.s.Instr.(ssa.CallInstruction)
+	if !ok {
+		return ""
+	}
+	fn := called(call.Common())
+	if fn == nil || fn.Signature().Results().Len() == 0 {
+		return ""
+	}
+	into := func(other *types.Func) bool {
+		for p := range other.Signature().Params().Variables() {
+			if list, ok := p.Type().Underlying().(*types.Slice); ok && types.Identical(list.Elem(), types.Typ[types.Byte]) {
+				return other.Signature().Params().Len() > fn.Signature().Params().Len()
+			}
+		}
+		return false
+	}
+	names := []string{"Append" + fn.Name(), fn.Name() + "Append", fn.Name() + "To", fn.Name() + "Into"}
+	switch fn.Name() {
+	case "String", "MarshalText":
+		names = append(names, "AppendTo", "AppendText")
+	case "MarshalBinary":
+		names = append(names, "AppendBinary")
+	}
+	for _, name := range names {
+		if other := k.sibling(fn, name); other != nil && other != fn && into(other) {
+			return nameOf(other) + " writes to memory that you keep"
+		}
+	}
+	return ""
+}
+
+// renewed says how one object that the callee makes could serve again, or returns "".
+func (k *subject) renewed() string {
+	call, ok := k.s.Instr.(*ssa.Call)
+	if !ok {
+		return ""
+	}
+	for _, v := range life.Results(call) {
+		of, _, _ := types.LookupFieldOrMethod(v.Type(), true, nil, "Reset")
+		if reset, ok := of.(*types.Func); ok {
+			return nameOf(reset) + " lets one that you keep, or have from a sync.Pool, serve again"
+		}
+	}
+	return ""
+}

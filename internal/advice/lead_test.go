@@ -1,0 +1,148 @@
+package advice
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// leading has a function for each change that can be named; the comment of a line begins the name of its allocation's
+// kind, and the rest of it has to be in the lead.
+const leading = `package m
+
+import (
+	"fmt"
+	"hash"
+	"regexp"
+	"sync"
+)
+
+type keeper struct {
+	lock *sync.Mutex
+	last any
+	name string
+}
+
+type big struct{ a [40]int }
+
+func (k *keeper) made(n int) int {
+	b := make([]byte, n) // make: keeper could keep one slice for all its calls
+	return len(fill(b))
+}
+
+func fill(b []byte) []byte { b[0] = 1; return b }
+
+func rounds(n int) (sum int) {
+	for range n {
+		b := make([]byte, n) // make: one slice, made before the loop, could serve all its rounds
+		sum += len(fill(b))
+	}
+	return sum
+}
+
+func given(n int) []byte {
+	return make([]byte, n) // make: appended to a slice that the caller gives
+}
+
+func set(names []string) map[string]bool {
+	m := make(map[string]bool) // map made: does not grow in the loop over names
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+func sized(names []string) map[string]bool {
+	m := make(map[string]bool, len(names)) // map made: -
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+func hashed(h hash.Hash, s string) { h.Write([]byte(s)) } // conversion: io.WriteString copies nothing where
+
+func matched(r *regexp.Regexp, s string) bool { return r.Match([]byte(s)) } // conversion: Regexp.MatchString takes
+
+func printed(n int) string { return fmt.Sprint(n) } // boxing: append, strconv.Append
+
+func own(n int) { boxed(n) } // boxing: m.boxed could take int itself
+
+func boxed(v any) { fmt.Println(v) }
+
+func (k *keeper) keeps(n int) { k.last = n } // boxing: field keeper.last could have the type int
+
+func locked() *keeper {
+	return &keeper{lock: &sync.Mutex{}} // composite literal: keeper.lock could hold the sync.Mutex itself
+}
+
+func later(n, m int) func() int {
+	return func() int { return n + m } // closure: callers could get what it needs as values (n, m)
+}
+
+func ranged(b big, each func(func(int))) {
+	each(func(i int) { b.a[i]++ }) // closure: what it captures (b)
+}
+
+func looked(m map[string]int, a, b string) int { return m[a+b] } // concatenation: a struct of its parts is a key
+
+func deferred(locks []*sync.Mutex) {
+	for _, l := range locks {
+		l.Lock()
+		defer l.Unlock() // defer record: called where the round ends
+	}
+}
+`
+
+// TestLeads: memory without a proven remedy is told what would make it needless, and nothing where that was done.
+func TestLeads(t *testing.T) {
+	x, p := explainerOf(t, leading)
+	lines := strings.Split(leading, "\n")
+	said := map[string]bool{}
+	for _, s := range p.Sites() {
+		if s.Node == nil {
+			continue
+		}
+		_, note, ok := strings.Cut(lines[s.From-1], " // ")
+		kind, want, _ := strings.Cut(note, ": ")
+		if !ok || s.Kind.String() != kind {
+			continue
+		}
+		k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}, growth: p.Growth(s)}
+		k.life = x.lifetime(p, s, k.c)
+		lead := k.lead()
+		said[note] = said[note] || strings.Contains(lead, want) && want != "-" || want == "-" && lead == ""
+		if !said[note] {
+			t.Logf("line %d, %v: %q", s.From, k.life, lead)
+		}
+	}
+	for _, line := range lines {
+		if _, note, ok := strings.Cut(line, " // "); ok && !said[note] {
+			t.Errorf("not said: %s", note)
+		}
+	}
+}
+
+// TestVariantsOfCalls: what is called beside a function, to write to memory that is kept or to serve again.
+func TestVariantsOfCalls(t *testing.T) {
+	x, p := explainerOf(t, "package m\n\nimport (\n\t\"io\"\n\t\"bufio\"\n)\n\ntype head struct{ n int }\n\n"+
+		"func (h head) Marshal() []byte { return make([]byte, h.n) }\n\n"+
+		"func (h head) MarshalTo(b []byte) int { return copy(b, \"x\") }\n\n"+
+		"func f(h head) int { return len(h.Marshal()) }\n\n"+
+		"func g(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }\n")
+	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep",
+		"g": "bufio.Reader.Reset lets one that you keep, or have from a sync.Pool, serve again"}
+	for _, s := range p.Sites() {
+		if in := s.Func.Name(); s.Kind == life.Call && want[in] != "" {
+			k := &subject{x: x, c: &cause{callee: "m.other"}, p: p, s: s, t: &site{}, life: lifetime{kind: unproved}}
+			if got := strings.TrimPrefix(k.offered(), "; "); got != want[in] {
+				t.Errorf("%s: %q, want %q", in, got, want[in])
+			}
+			delete(want, in)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not called: %v", want)
+	}
+}
