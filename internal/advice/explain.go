@@ -131,7 +131,7 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 	}
 	out.What, out.Lifetime = strings.Join(slices.Compact(what), " or "), strings.Join(slices.Compact(lives), ", or ")
 	leads = slices.DeleteFunc(slices.Compact(leads), func(lead string) bool { return lead == "" })
-	if len(leads) > 1 && alike {
+	if len(leads) > 1 && alike && strings.HasPrefix(out.Remedy, unproven) {
 		out.Remedy = strings.Join(append([]string{out.bare()}, leads...), "; ")
 	}
 	if !alike { // cannot tell which of them would help

@@ -44,7 +44,7 @@ func (k *subject) lead() string {
 func (k *subject) again(what string) string {
 	text := "a sync.Pool, or the caller, could keep " + what + " for all calls"
 	if k.life.round {
-		return what + ", made before the loop, could serve all its rounds"
+		return strings.TrimSuffix(what, ",") + ", made before the loop, could serve all its rounds"
 	}
 	if recv := k.receiver(); recv != "" {
 		text = recv + " could keep " + what + " for all its calls, a sync.Pool for calls that run side by side"
@@ -317,7 +317,10 @@ func (k *subject) leadConvert() string {
 	if _, part := made.X.(*ssa.Slice); part && check.IsString(made.Type()) && k.life.kind > unproved {
 		return "parts of a string need no copy, and keep it whole: what it is cut from could be one"
 	}
-	if k.life.kind <= unproved {
+	switch {
+	case k.life.kind <= unproved && check.IsString(made.Type()):
+		return "while nobody changes what it copies, unsafe.String (Go 1.20) is the same text without a copy"
+	case k.life.kind <= unproved:
 		return k.again("one buffer, as append(b[:0], x...),")
 	}
 	return "where the " + from + " comes from, it could be a " + to
@@ -327,11 +330,15 @@ func (k *subject) leadConvert() string {
 func (k *subject) variant(c *ssa.CallCommon, v *ssa.Convert) string {
 	fn := called(c)
 	at := slices.Index(c.Args, ssa.Value(v))
-	if fn == nil || at < 0 {
+	if fn == nil || fn.Pkg() == nil || at < 0 {
 		return ""
 	}
+	other := map[string]string{"strings": "bytes.", "bytes": "strings."}[fn.Pkg().Path()]
 	recv := fn.Signature().Recv()
-	if recv != nil && !c.IsInvoke() {
+	switch {
+	case recv == nil && other != "" && fn.Name() != "NewBuffer" && fn.Name() != "NewReplacer":
+		return other + fn.Name()
+	case recv != nil && !c.IsInvoke():
 		at--
 	}
 	names := []string{fn.Name() + "String", fn.Name() + "Bytes", strings.TrimSuffix(fn.Name(), "String")}

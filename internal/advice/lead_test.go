@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"hash"
 	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -64,6 +66,13 @@ func sized(names []string) map[string]bool {
 func hashed(h hash.Hash, s string) { h.Write([]byte(s)) } // conversion: io.WriteString copies nothing where
 
 func matched(r *regexp.Regexp, s string) bool { return r.Match([]byte(s)) } // conversion: Regexp.MatchString takes
+
+func read(b []byte) *strings.Reader { return strings.NewReader(string(b)) } // conversion: bytes.NewReader takes
+
+func number(b []byte) (n int) {
+	n, _ = strconv.Atoi(string(b)) // conversion: while nobody changes what it copies, unsafe.String
+	return n
+}
 
 func printed(n int) string { return fmt.Sprint(n) } // boxing: append, strconv.Append
 
