@@ -10,7 +10,7 @@ import (
 // call follows v as an argument of a call.
 func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in where) {
 	c := call.Common()
-	if name := starts(call); name != "" {
+	if name := Starts(call); name != "" {
 		w.unsure(waits(w.fn), func() { w.hold(Holder{Kind: Goroutine, Name: name, Index: -1, Pos: call.Pos()}) })
 		w.fate.Started, w.fate.Beyond = true, true // it may still run in the next round
 		return

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// starts names the goroutine that a call starts, by go or by the method Go of a group; "" if it starts none.
-func starts(call ssa.CallInstruction) string {
+// Starts names the goroutine that a call starts, by go or by the method Go of a group; "" if it starts none.
+func Starts(call ssa.CallInstruction) string {
 	c := call.Common()
 	if _, ok := call.(*ssa.Go); ok || ofGroup(c, "Go") {
 		return calleeName(c)

@@ -155,3 +155,18 @@ func TestVariantsOfCalls(t *testing.T) {
 		t.Errorf("not called: %v", want)
 	}
 }
+
+// TestGoroutinesAreNamed: a goroutine has the name that stack traces have.
+func TestGoroutinesAreNamed(t *testing.T) {
+	x, p := explainerOf(t, "package m\n\nfunc f(done chan bool) {\n\tgo func() { done <- true }()\n}\n")
+	for _, s := range p.Sites() {
+		if s.Kind != life.Go {
+			continue
+		}
+		if got, want := x.lifetime(p, s, &cause{}).String(), "kept by goroutine f.func1"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		return
+	}
+	t.Error("no goroutine found")
+}

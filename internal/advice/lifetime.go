@@ -194,7 +194,7 @@ func (x *explainer) fate(p *life.Package, s *life.Site) *life.Fate {
 		}
 		return p.FateOf(i.Map, life.Holder{Kind: life.MapEntry, Pos: i.Pos()})
 	case *ssa.Go:
-		return &life.Fate{Holders: []life.Holder{{Kind: life.Goroutine, Name: s.Callee(), Index: -1, Pos: i.Pos()}}}
+		return &life.Fate{Holders: []life.Holder{{Kind: life.Goroutine, Name: life.Starts(i), Index: -1, Pos: i.Pos()}}}
 	case *ssa.Defer: // which waits for the function's return
 		return &life.Fate{Beyond: true}
 	}
