@@ -222,8 +222,11 @@ func (k *subject) leadVariable() string {
 		if !ok {
 			continue
 		}
-		text := "the function literal at " + k.x.position(k.p, made.Fn.Pos()) + " refers to it: a copy of what that needs, " +
-			"in a variable that is set once, leaves it on the stack"
+		text := "the function literal at " + k.x.position(k.p, made.Fn.Pos())
+		if !life.Only(made.Fn.(*ssa.Function).FreeVars[slices.Index(made.Bindings, k.s.Value)], loads) {
+			return text + " shares it: as a field of a struct that has both functions as methods, it lies in that"
+		}
+		text += " reads it: a copy of what that needs, in a variable that is set once, leaves it on the stack"
 		if alloc, ok := k.s.Value.(*ssa.Alloc); ok && slices.ContainsFunc(k.s.Func.Params, func(p *ssa.Parameter) bool {
 			return p.Name() == alloc.Comment
 		}) {
@@ -232,6 +235,17 @@ func (k *subject) leadVariable() string {
 		return text
 	}
 	return k.leadObject()
+}
+
+// loads reports whether an instruction reads a variable, or a part of it.
+func loads(use ssa.Instruction) bool {
+	switch use.(type) {
+	case *ssa.UnOp:
+		return true
+	case *ssa.FieldAddr, *ssa.IndexAddr:
+		return life.Only(use.(ssa.Value), loads)
+	}
+	return false
 }
 
 func (k *subject) leadObject() string {

@@ -94,6 +94,17 @@ func ranged(b big, each func(func(int))) {
 	each(func(i int) { b.a[i]++ }) // closure: what it captures (b)
 }
 
+func shared(each func(func())) (n int) {
+	sum := 0 // variable on the heap: shares it: as a field of a struct
+	each(func() { sum++ })
+	return sum
+}
+
+func seen(b big, each func(func())) (n int) { // variable on the heap: or take b by pointer
+	each(func() { println(b.a[0], b.a[1]) })
+	return n
+}
+
 func looked(m map[string]int, a, b string) int { return m[a+b] } // concatenation: a struct of its parts is a key
 
 func deferred(locks []*sync.Mutex) {
