@@ -55,7 +55,7 @@ func (k *subject) again(what string) string {
 	return text
 }
 
-// receiver is the type that has the function as a method with a pointer receiver, or "".
+// receiver is the struct that has the function as a method with a pointer receiver, or "".
 func (k *subject) receiver() string {
 	fn := k.s.Func
 	for fn.Parent() != nil {
@@ -63,7 +63,9 @@ func (k *subject) receiver() string {
 	}
 	if recv := fn.Signature.Recv(); recv != nil {
 		if of, ok := types.Unalias(recv.Type()).(*types.Pointer); ok {
-			return named(k.p.Pkg, of.Elem())
+			if _, fields := of.Elem().Underlying().(*types.Struct); fields {
+				return named(k.p.Pkg, of.Elem())
+			}
 		}
 	}
 	return ""
@@ -332,12 +334,20 @@ func (k *subject) leadConvert() string {
 		return "parts of a string need no copy, and keep it whole: what it is cut from could be one"
 	}
 	switch {
+	case k.life.kind <= unproved && check.IsString(made.Type()) && !ofBytes(made.X.Type()):
+		return "a strings.Builder that is written to from the beginning needs no copy at the end"
 	case k.life.kind <= unproved && check.IsString(made.Type()):
 		return "while nobody changes what it copies, unsafe.String (Go 1.20) is the same text without a copy"
 	case k.life.kind <= unproved:
 		return k.again("one buffer, as append(b[:0], x...),")
 	}
 	return "where the " + from + " comes from, it could be a " + to
+}
+
+// ofBytes reports whether t is a slice of bytes.
+func ofBytes(t types.Type) bool {
+	list, ok := t.Underlying().(*types.Slice)
+	return ok && types.Identical(list.Elem().Underlying(), types.Typ[types.Byte])
 }
 
 // variant names the function that takes a text as it is before its conversion, or returns "".
@@ -466,7 +476,7 @@ func (k *subject) appender() string {
 	}
 	into := func(other *types.Func) bool {
 		for p := range other.Signature().Params().Variables() {
-			if list, ok := p.Type().Underlying().(*types.Slice); ok && types.Identical(list.Elem(), types.Typ[types.Byte]) {
+			if ofBytes(p.Type()) {
 				return other.Signature().Params().Len() > fn.Signature().Params().Len()
 			}
 		}

@@ -74,6 +74,18 @@ func number(b []byte) (n int) {
 	return n
 }
 
+func letters(r []rune) int {
+	s := string(r) // conversion: a strings.Builder that is written to from the beginning
+	return len(s)
+}
+
+type raw []byte
+
+func (r *raw) set(n int) int {
+	b := make([]byte, n) // make: a sync.Pool, or the caller, could keep one slice
+	return len(fill(b))
+}
+
 func printed(n int) string { return fmt.Sprint(n) } // boxing: append, strconv.Append
 
 func own(n int) { boxed(n) } // boxing: m.boxed could take int itself
