@@ -103,10 +103,14 @@ func (k *subject) leadAppend() string {
 	return strings.Join(slices.DeleteFunc([]string{room, reuse}, func(s string) bool { return s == "" }), "; or ")
 }
 
-// joins reports whether the append adds a whole list.
+// joins reports whether the append adds a whole list to another, and not to memory that is used again.
 func (k *subject) joins() bool {
 	call, ok := k.s.Node.(*ast.CallExpr)
-	return ok && call.Ellipsis.IsValid()
+	if !ok || !call.Ellipsis.IsValid() {
+		return false
+	}
+	_, again := ast.Unparen(call.Args[0]).(*ast.SliceExpr)
+	return !again
 }
 
 // enclosing returns the outermost loop around the expression within its function, or nil.
@@ -258,6 +262,8 @@ func (k *subject) leadObject() string {
 	switch {
 	case k.life.kind <= unproved:
 		return k.again("one " + t)
+	case k.life.kind == escaped && k.list():
+		return "appended to a slice that the caller gives, it needs memory once"
 	case k.life.kind == escaped:
 		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
 	case k.life.holder.Kind == life.MapEntry:
@@ -266,6 +272,16 @@ func (k *subject) leadObject() string {
 		return "field " + k.life.holder.Name + " could hold it as a value"
 	}
 	return ""
+}
+
+// list reports whether a literal is that of a slice.
+func (k *subject) list() bool {
+	lit, ok := k.s.Node.(*ast.CompositeLit)
+	if !ok {
+		return false
+	}
+	_, ok = k.p.Info.TypeOf(lit).Underlying().(*types.Slice)
+	return ok
 }
 
 // inField names the field of another object made here that is the only one to get the pointer, or returns "".
@@ -314,6 +330,9 @@ func (k *subject) leadConvert() string {
 	if !ok {
 		return ""
 	}
+	if life.Only(made, looks) { // which the compiler does without a copy
+		return ""
+	}
 	from, to := named(k.p.Pkg, made.X.Type()), named(k.p.Pkg, made.Type())
 	for _, c := range life.Calls(made) {
 		if name := k.variant(c, made); name != "" {
@@ -342,6 +361,12 @@ func (k *subject) leadConvert() string {
 		return k.again("one buffer, as append(b[:0], x...),")
 	}
 	return "where the " + from + " comes from, it could be a " + to
+}
+
+// looks reports whether an instruction only compares a value, or looks it up in a map.
+func looks(use ssa.Instruction) bool {
+	_, lookup := use.(*ssa.Lookup)
+	return lookup || compares(use)
 }
 
 // ofBytes reports whether t is a slice of bytes.
@@ -426,6 +451,9 @@ func (k *subject) leadBox() string {
 		switch fn := called(c); {
 		case fn == nil || fn.Pkg() == nil:
 		case k.own(fn):
+			if fn.Signature().Recv() != nil {
+				return nameOf(fn) + " could take " + t + " itself, if all callers give that"
+			}
 			return nameOf(fn) + " could take " + t + " itself, or have a type parameter"
 		case fn.Pkg().Path() == "fmt":
 			return "append, strconv.Append… and WriteString write text and numbers without boxes"
@@ -433,16 +461,21 @@ func (k *subject) leadBox() string {
 	}
 	switch {
 	case len(calls) == 0 && k.life.kind == escaped:
-		return "a result of type " + t + " needs no box"
+		return "a result of type " + t + " needs no box, if nothing else is returned as it"
 	case len(calls) == 0 && k.life.kind == kept && k.life.holder.Kind == life.Field:
-		return "field " + k.life.holder.Name + " could have the type " + t
+		return "field " + k.life.holder.Name + " could have the type " + t + ", if it holds nothing else"
 	}
 	return ""
 }
 
 func (k *subject) leadClosure() string {
+	if _, body := k.s.Node.(*ast.RangeStmt); body { // of a loop over an iterator
+		return ""
+	}
 	var names []string
-	for _, v := range k.s.Value.(*ssa.MakeClosure).Bindings {
+	made, reads := k.s.Value.(*ssa.MakeClosure), true
+	for n, v := range made.Bindings {
+		reads = reads && life.Only(made.Fn.(*ssa.Function).FreeVars[n], loads)
 		name := v.Name()
 		if of, ok := v.(*ssa.Alloc); ok {
 			name = of.Comment
@@ -454,6 +487,8 @@ func (k *subject) leadClosure() string {
 	captures := strings.Join(names[:min(4, len(names))], ", ")
 	switch {
 	case captures == "":
+		return ""
+	case k.life.kind == escaped && !reads: // callers need the variables themselves
 		return ""
 	case k.life.kind == escaped:
 		return "in place of a function, callers could get what it needs as values (" + captures + ") and do the rest"

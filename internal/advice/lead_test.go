@@ -8,7 +8,7 @@ import (
 )
 
 // leading has a function for each change that can be named; the comment of a line begins the name of its allocation's
-// kind, and the rest of it has to be in the lead.
+// kind, and the rest of it has to be in the lead: all of it after "= ", and "-" is none.
 const leading = `package m
 
 import (
@@ -72,6 +72,31 @@ func read(b []byte) *strings.Reader { return strings.NewReader(string(b)) } // c
 func number(b []byte) (n int) {
 	n, _ = strconv.Atoi(string(b)) // conversion: while nobody changes what it copies, unsafe.String
 	return n
+}
+
+func compared(b []byte, s string) bool {
+	return string(b) == s // conversion: -
+}
+
+func found(m map[string]int, b []byte) int {
+	return m[string(b)] // conversion: -
+}
+
+func counter() func() int {
+	n := 0
+	return func() int { n++; return n } // closure: -
+}
+
+func (k *keeper) takes(n int) { k.boxes(n) } // boxing: m.keeper.boxes could take int itself, if all callers give that
+
+func (k *keeper) boxes(v any) { fmt.Println(v) }
+
+func listed(n int) []int {
+	return []int{n, n} // composite literal: appended to a slice that the caller gives
+}
+
+func reused(b, more []byte) []byte {
+	return append(b[:0], more...) // append: = appended to a slice that the caller gives, it needs memory once
 }
 
 func letters(r []rune) int {
@@ -144,7 +169,15 @@ func TestLeads(t *testing.T) {
 		k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}, growth: p.Growth(s)}
 		k.life = x.lifetime(p, s, k.c)
 		lead := k.lead()
-		said[note] = said[note] || strings.Contains(lead, want) && want != "-" || want == "-" && lead == ""
+		whole, exact := strings.CutPrefix(want, "= ")
+		switch {
+		case want == "-":
+			said[note] = said[note] || lead == ""
+		case exact:
+			said[note] = said[note] || lead == whole
+		default:
+			said[note] = said[note] || strings.Contains(lead, want)
+		}
 		if !said[note] {
 			t.Logf("line %d, %v: %q", s.From, k.life, lead)
 		}

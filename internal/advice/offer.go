@@ -43,7 +43,7 @@ var suits = map[string]func(*subject) bool{
 	"dies":  func(k *subject) bool { return k.ends() <= unproved },
 	"grows": func(k *subject) bool { return k.t.outgrown() },
 	"constant": func(k *subject) bool {
-		return k.s != nil && !slices.ContainsFunc(k.given(), func(e ast.Expr) bool {
+		return k.s != nil && k.s.Func.Name() != "init" && !slices.ContainsFunc(k.given(), func(e ast.Expr) bool {
 			_, is := k.p.Value(e).(*ssa.Const)
 			return !is && k.p.Info.Types[e].Value == nil
 		})
