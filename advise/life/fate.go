@@ -384,18 +384,14 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, in where) {
 
 // result follows result number n of a call.
 func (w *walker) result(c ssa.CallInstruction, n int, in where) {
-	v := c.Value()
-	if v == nil {
-		return
-	}
-	if _, ok := v.Type().(*types.Tuple); !ok {
-		w.value(v, in)
-		return
-	}
-	for _, instr := range *v.Referrers() {
-		if e, ok := instr.(*ssa.Extract); ok && e.Index == n && refers(e.Type(), 0) {
-			w.leaves(e)
-			w.value(e, in)
+	switch v := result(c, n).(type) {
+	case nil:
+	case *ssa.Extract:
+		if refers(v.Type(), 0) {
+			w.leaves(v)
+			w.value(v, in)
 		}
+	default:
+		w.value(v, in)
 	}
 }

@@ -90,3 +90,56 @@ func Addressed(address ssa.Value) (uses []ssa.Instruction) {
 	}
 	return uses
 }
+
+// Ends are the instructions that use a value in the end: under all of its names, and where the package calls the
+// function that returns it.
+func (p *Package) Ends(v ssa.Value) (uses []ssa.Instruction) {
+	seen := map[ssa.Value]bool{}
+	var follow func(v ssa.Value)
+	follow = func(v ssa.Value) {
+		if v == nil || v.Referrers() == nil || seen[v] {
+			return
+		}
+		seen[v] = true
+		for _, use := range *v.Referrers() {
+			switch i := use.(type) {
+			case *ssa.DebugRef:
+			case *ssa.Phi, *ssa.ChangeType:
+				follow(use.(ssa.Value))
+			case *ssa.Return:
+				calls := p.callers[i.Parent()]
+				for _, c := range calls {
+					for n, r := range i.Results {
+						if r == v {
+							follow(result(c, n))
+						}
+					}
+				}
+				if len(calls) == 0 {
+					uses = append(uses, use)
+				}
+			default:
+				uses = append(uses, use)
+			}
+		}
+	}
+	follow(v)
+	return uses
+}
+
+// result is result number n of a call, nil if nobody uses it.
+func result(c ssa.CallInstruction, n int) ssa.Value {
+	v := c.Value()
+	if v == nil {
+		return nil
+	}
+	if _, several := v.Type().(*types.Tuple); !several {
+		return v
+	}
+	for _, use := range *v.Referrers() {
+		if e, ok := use.(*ssa.Extract); ok && e.Index == n {
+			return e
+		}
+	}
+	return nil
+}

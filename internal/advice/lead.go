@@ -11,7 +11,6 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/advise/life"
 )
 
@@ -100,7 +99,7 @@ func (k *subject) leadAppend() string {
 	case k.life.kind == escaped:
 		reuse = "appended to a slice that the caller gives, it needs memory once"
 	}
-	return strings.Join(slices.DeleteFunc([]string{room, reuse}, func(s string) bool { return s == "" }), "; or ")
+	return either(room, reuse)
 }
 
 // joins reports whether the append adds a whole list to another, and not to memory that is used again.
@@ -164,7 +163,7 @@ func (k *subject) leadMap() string {
 	if at := k.filled(); at != nil {
 		room = "made with its size, it does not grow in " + k.loop(at)
 	}
-	return strings.Join(slices.DeleteFunc([]string{room, reuse}, func(s string) bool { return s == "" }), "; or ")
+	return either(room, reuse)
 }
 
 // filled returns the first loop after the expression that uses what is assigned to, or nil.
@@ -230,6 +229,9 @@ func (k *subject) leadVariable() string {
 		}
 		text := "the function literal at " + k.x.position(k.p, made.Fn.Pos())
 		if !life.Only(made.Fn.(*ssa.Function).FreeVars[slices.Index(made.Bindings, k.s.Value)], loads) {
+			if of, _, ok := strings.Cut(k.life.holder.Name, "."); ok && k.life.kind == kept && k.life.holder.Kind == life.Field {
+				return text + " shares it: beside the function, as a field of " + of + ", it lies in that"
+			}
 			return text + " shares it: as a field of a struct that has both functions as methods, it lies in that"
 		}
 		text += " reads it: a copy of what that needs, in a variable that is set once, leaves it on the stack"
@@ -295,109 +297,9 @@ func (k *subject) inField() (field string) {
 		if !ok || field != "" {
 			return ""
 		}
-		if of, ok := at.X.Type().Underlying().(*types.Pointer); ok {
-			if st, ok := of.Elem().Underlying().(*types.Struct); ok {
-				field = named(k.p.Pkg, of.Elem()) + "." + st.Field(at.Field).Name()
-			}
-		}
+		field = strings.TrimPrefix(k.fieldName(at), "field ")
 	}
 	return field
-}
-
-func (k *subject) leadConcat() string {
-	key := false
-	for _, use := range *k.s.Value.Referrers() {
-		switch i := use.(type) {
-		case *ssa.Lookup:
-			key = key || i.Index == k.s.Value
-		case *ssa.MapUpdate:
-			key = key || i.Key == k.s.Value
-		}
-	}
-	switch {
-	case key:
-		return "a struct of its parts is a key without a text"
-	case k.life.kind == escaped:
-		return "callers that use it as a key could use a struct of its parts, those that write it a buffer to append it to"
-	case k.life.kind <= unproved:
-		return k.again("one buffer, to append the parts to,")
-	}
-	return ""
-}
-
-func (k *subject) leadConvert() string {
-	made, ok := k.s.Value.(*ssa.Convert)
-	if !ok {
-		return ""
-	}
-	if life.Only(made, looks) { // which the compiler does without a copy
-		return ""
-	}
-	from, to := named(k.p.Pkg, made.X.Type()), named(k.p.Pkg, made.Type())
-	for _, c := range life.Calls(made) {
-		if name := k.variant(c, made); name != "" {
-			return name + " takes the " + from + " itself"
-		}
-		if fn := called(c); fn != nil && fn.Name() == "Write" && check.IsString(made.X.Type()) {
-			return "io.WriteString copies nothing where the Writer has WriteString; elsewhere " +
-				k.again("one buffer, as append(b[:0], s...),")
-		}
-		if fn := called(c); fn != nil && k.own(fn) {
-			return nameOf(fn) + " could take the " + from + " itself"
-		}
-	}
-	if call, ok := made.X.(*ssa.Call); ok && life.Only(call, func(use ssa.Instruction) bool { return use == made }) {
-		return "what makes the " + from + " could make or write the " + to + " itself"
-	}
-	if _, part := made.X.(*ssa.Slice); part && check.IsString(made.Type()) && k.life.kind > unproved {
-		return "parts of a string need no copy, and keep it whole: what it is cut from could be one"
-	}
-	switch {
-	case k.life.kind <= unproved && check.IsString(made.Type()) && !ofBytes(made.X.Type()):
-		return "a strings.Builder that is written to from the beginning needs no copy at the end"
-	case k.life.kind <= unproved && check.IsString(made.Type()):
-		return "while nobody changes what it copies, unsafe.String (Go 1.20) is the same text without a copy"
-	case k.life.kind <= unproved:
-		return k.again("one buffer, as append(b[:0], x...),")
-	}
-	return "where the " + from + " comes from, it could be a " + to
-}
-
-// looks reports whether an instruction only compares a value, or looks it up in a map.
-func looks(use ssa.Instruction) bool {
-	_, lookup := use.(*ssa.Lookup)
-	return lookup || compares(use)
-}
-
-// ofBytes reports whether t is a slice of bytes.
-func ofBytes(t types.Type) bool {
-	list, ok := t.Underlying().(*types.Slice)
-	return ok && types.Identical(list.Elem().Underlying(), types.Typ[types.Byte])
-}
-
-// variant names the function that takes a text as it is before its conversion, or returns "".
-func (k *subject) variant(c *ssa.CallCommon, v *ssa.Convert) string {
-	fn := called(c)
-	at := slices.Index(c.Args, ssa.Value(v))
-	if fn == nil || fn.Pkg() == nil || at < 0 {
-		return ""
-	}
-	other := map[string]string{"strings": "bytes.", "bytes": "strings."}[fn.Pkg().Path()]
-	recv := fn.Signature().Recv()
-	switch {
-	case recv == nil && other != "" && fn.Name() != "NewBuffer" && fn.Name() != "NewReplacer":
-		return other + fn.Name()
-	case recv != nil && !c.IsInvoke():
-		at--
-	}
-	names := []string{fn.Name() + "String", fn.Name() + "Bytes", strings.TrimSuffix(fn.Name(), "String")}
-	for _, name := range names {
-		if other := k.sibling(fn, name); name != fn.Name() && other != nil && at >= 0 &&
-			at < other.Signature().Params().Len() && types.Identical(other.Signature().Params().At(at).Type(), v.X.Type()) {
-			return nameOf(other)
-		}
-	}
-	return ""
 }
 
 // called is the function or method that a call names, or nil.
@@ -446,24 +348,64 @@ func (k *subject) own(fn *types.Func) bool {
 
 func (k *subject) leadBox() string {
 	t := named(k.p.Pkg, k.s.Type)
+	var callee, place, pointer string
 	calls := life.Calls(k.s.Value)
 	for _, c := range calls {
-		switch fn := called(c); {
-		case fn == nil || fn.Pkg() == nil:
-		case k.own(fn):
-			if fn.Signature().Recv() != nil {
-				return nameOf(fn) + " could take " + t + " itself, if all callers give that"
-			}
-			return nameOf(fn) + " could take " + t + " itself, or have a type parameter"
-		case fn.Pkg().Path() == "fmt":
-			return "append, strconv.Append… and WriteString write text and numbers without boxes"
+		if fn := called(c); fn != nil && fn.Pkg() != nil && callee == "" {
+			callee = k.unboxed(fn, t)
 		}
 	}
 	switch {
-	case len(calls) == 0 && k.life.kind == escaped:
-		return "a result of type " + t + " needs no box, if nothing else is returned as it"
-	case len(calls) == 0 && k.life.kind == kept && k.life.holder.Kind == life.Field:
-		return "field " + k.life.holder.Name + " could have the type " + t + ", if it holds nothing else"
+	case len(calls) > 0:
+	case k.life.kind == escaped:
+		place = k.returnedBox(t)
+	case k.life.kind == kept && slices.Contains([]life.HolderKind{life.Field, life.MapEntry, life.Chan}, k.life.holder.Kind):
+		place = k.life.holder.String() + " could have the type " + t + ", if it holds nothing else"
+	}
+	if of, ok := k.s.Value.Type().Underlying().(*types.Interface); ok && of.NumMethods() > 0 {
+		pointer = "a pointer to a " + t + ", where there is one anyway, has the same methods and needs no box"
+	}
+	return either(callee, place, pointer)
+}
+
+// returnedBox says which results need no box.
+func (k *subject) returnedBox(t string) string {
+	all := []string{t}
+	for _, b := range k.s.Func.Blocks {
+		for _, in := range b.Instrs {
+			box, ok := in.(*ssa.MakeInterface)
+			if !ok || !types.Identical(box.Type(), k.s.Value.Type()) ||
+				!slices.ContainsFunc(*box.Referrers(), func(use ssa.Instruction) bool { _, is := use.(*ssa.Return); return is }) {
+				continue
+			}
+			if other := named(k.p.Pkg, box.X.Type()); !slices.Contains(all, other) {
+				all = append(all, other)
+			}
+		}
+	}
+	if len(all) > 1 && len(all) <= 4 {
+		return "results of the types " + strings.Join(all, ", ") + ", and one that says which it is, need no box"
+	}
+	return "a result of type " + t + " needs no box, if nothing else is returned as it"
+}
+
+// unboxed says how a function could be given a value of type t without a box, or returns "".
+func (k *subject) unboxed(fn *types.Func, t string) string {
+	for _, o := range instead[plainName(fn.FullName())] {
+		if o.when == "" || o.when == "boxed" {
+			return o.text
+		}
+	}
+	sig := fn.Signature()
+	switch {
+	case sig.Variadic() && sig.Results().Len() == 0:
+		return "if " + nameOf(fn) + " often does nothing with it, as a logger below its level, ask that before the call"
+	case k.own(fn) && sig.Recv() != nil:
+		return nameOf(fn) + " could take " + t + " itself, if all callers give that"
+	case k.own(fn):
+		return nameOf(fn) + " could take " + t + " itself, or have a type parameter"
+	case fn.Pkg().Path() == "fmt":
+		return "append, strconv.Append… and WriteString write text and numbers without boxes"
 	}
 	return ""
 }
@@ -485,9 +427,13 @@ func (k *subject) leadClosure() string {
 		}
 	}
 	captures := strings.Join(names[:min(4, len(names))], ", ")
+	field := k.setsField()
 	switch {
 	case captures == "":
 		return ""
+	case field != "":
+		return field + " could hold what the function captures (" + captures +
+			") in place of it, and whoever calls it call a method of that"
 	case k.life.kind == escaped && !reads: // callers need the variables themselves
 		return ""
 	case k.life.kind == escaped:
@@ -497,6 +443,33 @@ func (k *subject) leadClosure() string {
 			") goes through that struct"
 	}
 	return ""
+}
+
+// setsField names the field that is set to the value, or returns "".
+func (k *subject) setsField() string {
+	for _, use := range *k.s.Value.Referrers() {
+		if set, ok := use.(*ssa.Store); ok && set.Val == k.s.Value {
+			if at, ok := set.Addr.(*ssa.FieldAddr); ok {
+				return k.fieldName(at)
+			}
+		}
+	}
+	return ""
+}
+
+// fieldName is a field with the type that has it, or "".
+func (k *subject) fieldName(at *ssa.FieldAddr) string {
+	if of, ok := at.X.Type().Underlying().(*types.Pointer); ok {
+		if st, ok := of.Elem().Underlying().(*types.Struct); ok {
+			return "field " + named(k.p.Pkg, of.Elem()) + "." + st.Field(at.Field).Name()
+		}
+	}
+	return ""
+}
+
+// either joins what is known of several ways; parts may be "".
+func either(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; or ")
 }
 
 // appender names the function beside the callee that writes to memory which it is given, or returns "".

@@ -144,6 +144,48 @@ func seen(b big, each func(func())) (n int) { // variable on the heap: or take b
 
 func looked(m map[string]int, a, b string) int { return m[a+b] } // concatenation: a struct of its parts is a key
 
+func key(a, b string) string { return a + "/" + b } // concatenation: is a key without a text (m.go:
+
+func byKey(m map[string]int, a, b string) int { return m[key(a, b)] }
+
+func name(b []byte) string { return string(b) } // conversion: m[string(b)] looks bytes up without a copy
+
+func byName(m map[string]int, b []byte) int { return m[name(b)] }
+
+func runes(r []rune) string { return string(r) } // conversion: a strings.Builder that is written to from the beginning
+
+func (k *keeper) named(b []byte) { k.name = string(b) } // conversion: a map of those made, looked up by m[string(b)]
+
+func put(p *sync.Pool, b []byte) { p.Put(b) } // boxing: a pool of pointers, of which Put gets the one that Get gave
+
+func logs(n int) { debugf("%d", n) } // boxing: if m.debugf often does nothing with it
+
+func debugf(format string, args ...any) { fmt.Printf(format, args...) }
+
+func either(n int, s string) any {
+	if n > 0 {
+		return n // boxing: results of the types int, string, and one that says which it is
+	}
+	return s
+}
+
+type shower interface{ show() string }
+
+func (b big) show() string { return "" }
+
+func shown(b big, to func(shower)) { to(b) } // boxing: a pointer to a big, where there is one anyway
+
+type hooked struct{ done func() int }
+
+func (h *hooked) hook(n, m int) {
+	h.done = func() int { return n + m } // closure: field hooked.done could hold what the function captures (n, m)
+}
+
+func (h *hooked) counted() {
+	calls := 0 // variable on the heap: beside the function, as a field of hooked, it lies in that
+	h.done = func() int { calls++; return calls }
+}
+
 func deferred(locks []*sync.Mutex) {
 	for _, l := range locks {
 		l.Lock()

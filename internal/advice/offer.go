@@ -18,8 +18,13 @@ import (
 // An offer is what the standard library has instead of a function, and when that fits a call: a name of suits.
 type offer struct{ when, text string }
 
-// instead has the offers for a function, by its name in profiles.
+// instead has the offers for a function, by its plain name.
 var instead = readInstead(insteadText)
+
+// plainName is a function's name, as profiles or as types have it, without pointers and brackets.
+func plainName(function string) string {
+	return strings.NewReplacer("(", "", "*", "", ")", "").Replace(untyped(function))
+}
 
 //go:embed assets/instead.txt
 var insteadText string
@@ -30,7 +35,7 @@ func readInstead(text string) map[string][]offer {
 		if names, offers, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && line[0] != '#' {
 			names, when, _ := strings.Cut(strings.TrimSuffix(names, "]"), " [")
 			for name := range strings.FieldsSeq(names) {
-				of[name] = append(of[name], offer{when, offers})
+				of[plainName(name)] = append(of[plainName(name)], offer{when, offers})
 			}
 		}
 	}
@@ -53,6 +58,7 @@ var suits = map[string]func(*subject) bool{
 		return len(given) > 0 && ofAny.MatchString(k.p.Info.TypeOf(given[len(given)-1]).String())
 	},
 	"compared": func(k *subject) bool { return k.s != nil && k.s.Value != nil && life.Only(k.s.Value, compares) },
+	"boxed":    func(k *subject) bool { return k.s != nil && k.s.Kind == life.Box },
 	"elements": func(k *subject) bool { return k.s != nil && k.s.Value != nil && life.Elements(k.s.Value) },
 }
 
@@ -62,11 +68,14 @@ var ofAny = regexp.MustCompile(`[*\]](any|interface\{\})$`)
 // offered says what to use instead of the callee, where something is known that fits the call, or that its arguments
 // may matter.
 func (k *subject) offered() string {
-	offers, known := instead[untyped(k.c.callee)]
+	offers, known := instead[plainName(k.c.callee)]
+	lent := ""
 	for _, o := range offers {
-		switch {
+		switch ends := k.ends(); {
+		case o.when == "dies" && ends == escaped:
+			lent = "; if callers only look at it: " + o.text
 		case !suits[o.when](k):
-		case o.when == "dies" && k.ends() == unproved:
+		case o.when == "dies" && ends == unproved:
 			return "; if nobody keeps it: " + o.text
 		default:
 			return "; " + o.text
@@ -78,7 +87,7 @@ func (k *subject) offered() string {
 		}
 	}
 	if known || len(k.given()) == 0 {
-		return ""
+		return lent
 	}
 	return "; look at its arguments, or for another function"
 }

@@ -1,0 +1,125 @@
+package advice
+
+import (
+	"cmp"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+func (k *subject) leadConcat() string {
+	switch at, only := k.lookedUp(); {
+	case only && k.life.kind != escaped:
+		return "a struct of its parts is a key without a text"
+	case at != "":
+		return "a struct of its parts is a key without a text (" + at + ")"
+	case k.life.kind == escaped:
+		return "callers that use it as a key could use a struct of its parts, those that write it a buffer to append it to"
+	case k.life.kind <= unproved:
+		return k.again("one buffer, to append the parts to,")
+	}
+	return ""
+}
+
+// lookedUp returns the first place at which a text is the key of a map, "" for none, and whether it is nothing else.
+func (k *subject) lookedUp() (at string, only bool) {
+	only = true
+	for _, use := range k.p.Ends(k.s.Value) {
+		switch i := use.(type) {
+		case *ssa.Lookup:
+			at = cmp.Or(at, k.x.position(k.p, i.Pos()))
+		case *ssa.MapUpdate:
+			at = cmp.Or(at, k.x.position(k.p, i.Pos()))
+		default:
+			only = false
+		}
+	}
+	return at, only && at != ""
+}
+
+func (k *subject) leadConvert() string {
+	made, ok := k.s.Value.(*ssa.Convert)
+	if !ok {
+		return ""
+	}
+	from, to, text := named(k.p.Pkg, made.X.Type()), named(k.p.Pkg, made.Type()), check.IsString(made.Type())
+	at, _ := k.lookedUp()
+	switch {
+	case life.Only(made, looks): // which the compiler does without a copy where the conversion stands there
+		return ""
+	case text && ofBytes(made.X.Type()) && at != "":
+		return "m[string(b)] looks bytes up without a copy (" + at + "): only a new key needs one"
+	case text && !ofBytes(made.X.Type()):
+		return "a strings.Builder that is written to from the beginning needs no copy at the end"
+	}
+	for _, c := range life.Calls(made) {
+		if name := k.variant(c, made); name != "" {
+			return name + " takes the " + from + " itself"
+		}
+		if fn := called(c); fn != nil && fn.Name() == "Write" && check.IsString(made.X.Type()) {
+			return "io.WriteString copies nothing where the Writer has WriteString; elsewhere " +
+				k.again("one buffer, as append(b[:0], s...),")
+		}
+		if fn := called(c); fn != nil && k.own(fn) {
+			return nameOf(fn) + " could take the " + from + " itself"
+		}
+	}
+	if call, ok := made.X.(*ssa.Call); ok && life.Only(call, func(use ssa.Instruction) bool { return use == made }) {
+		return "what makes the " + from + " could make or write the " + to + " itself"
+	}
+	if _, part := made.X.(*ssa.Slice); part && text && k.life.kind > unproved {
+		return "parts of a string need no copy, and keep it whole: what it is cut from could be one"
+	}
+	switch {
+	case k.life.kind <= unproved && text:
+		return "while nobody changes what it copies, unsafe.String (Go 1.20) is the same text without a copy"
+	case k.life.kind <= unproved:
+		return k.again("one buffer, as append(b[:0], x...),")
+	case text:
+		return "where the " + from + " comes from, it could be a " + to +
+			"; or, of texts of which few differ, a map of those made, looked up by m[string(b)], has each once"
+	}
+	return "where the " + from + " comes from, it could be a " + to
+}
+
+// looks reports whether an instruction only compares a value, or looks it up in a map.
+func looks(use ssa.Instruction) bool {
+	_, lookup := use.(*ssa.Lookup)
+	return lookup || compares(use)
+}
+
+// ofBytes reports whether t is a slice of bytes.
+func ofBytes(t types.Type) bool {
+	list, ok := t.Underlying().(*types.Slice)
+	return ok && types.Identical(list.Elem().Underlying(), types.Typ[types.Byte])
+}
+
+// variant names the function that takes a text as it is before its conversion, or returns "".
+func (k *subject) variant(c *ssa.CallCommon, v *ssa.Convert) string {
+	fn := called(c)
+	at := slices.Index(c.Args, ssa.Value(v))
+	if fn == nil || fn.Pkg() == nil || at < 0 {
+		return ""
+	}
+	other := map[string]string{"strings": "bytes.", "bytes": "strings."}[fn.Pkg().Path()]
+	recv := fn.Signature().Recv()
+	switch {
+	case recv == nil && other != "" && fn.Name() != "NewBuffer" && fn.Name() != "NewReplacer":
+		return other + fn.Name()
+	case recv != nil && !c.IsInvoke():
+		at--
+	}
+	names := []string{fn.Name() + "String", fn.Name() + "Bytes", strings.TrimSuffix(fn.Name(), "String")}
+	for _, name := range names {
+		if other := k.sibling(fn, name); name != fn.Name() && other != nil && at >= 0 &&
+			at < other.Signature().Params().Len() && types.Identical(other.Signature().Params().At(at).Type(), v.X.Type()) {
+			return nameOf(other)
+		}
+	}
+	return ""
+}
