@@ -261,6 +261,9 @@ func (k *subject) leadObject() string {
 	if field := k.inField(); field != "" {
 		return field + " could hold the " + t + " itself, if nobody else keeps the pointer"
 	}
+	if all := k.collected(); all != "" {
+		return "a " + all + " of values has them in its own memory, if nobody keeps their addresses"
+	}
 	switch {
 	case k.life.kind <= unproved:
 		return k.again("one " + t)
@@ -268,10 +271,30 @@ func (k *subject) leadObject() string {
 		return "appended to a slice that the caller gives, it needs memory once"
 	case k.life.kind == escaped:
 		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
-	case k.life.holder.Kind == life.MapEntry:
-		return "a map of values has them in its own memory, if nobody keeps their addresses"
 	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps:
 		return "field " + k.life.holder.Name + " could hold it as a value"
+	}
+	return ""
+}
+
+// collected says what holds the pointers to such objects: a slice, map or channel; "" for others.
+func (k *subject) collected() string {
+	v := k.s.Value
+	for _, use := range *v.Referrers() {
+		switch i := use.(type) {
+		case *ssa.Store:
+			if _, element := i.Addr.(*ssa.IndexAddr); element && i.Val == v && len(life.Calls(v)) == 0 {
+				return "slice"
+			}
+		case *ssa.MapUpdate:
+			if i.Value == v {
+				return "map"
+			}
+		case *ssa.Send:
+			if i.X == v {
+				return "channel"
+			}
+		}
 	}
 	return ""
 }

@@ -175,6 +175,17 @@ func (b big) show() string { return "" }
 
 func shown(b big, to func(shower)) { to(b) } // boxing: a pointer to a big, where there is one anyway
 
+func several(n int) (all []*big) {
+	for range n {
+		all = append(all, &big{}) // composite literal: a slice of values has them in its own memory
+	}
+	return all
+}
+
+func mapped(m map[int]*big) { m[1] = &big{} } // composite literal: a map of values has them
+
+func sent(to chan *big) { to <- &big{} } // composite literal: a channel of values has them
+
 type hooked struct{ done func() int }
 
 func (h *hooked) hook(n, m int) {
