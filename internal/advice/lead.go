@@ -395,10 +395,13 @@ func (k *subject) leadBox() string {
 func (k *subject) returnedBox(t string) string {
 	all := []string{t}
 	for _, b := range k.s.Func.Blocks {
-		for _, in := range b.Instrs {
-			box, ok := in.(*ssa.MakeInterface)
-			if !ok || !types.Identical(box.Type(), k.s.Value.Type()) ||
-				!slices.ContainsFunc(*box.Referrers(), func(use ssa.Instruction) bool { _, is := use.(*ssa.Return); return is }) {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok {
+			continue
+		}
+		for _, r := range ret.Results {
+			box, ok := r.(*ssa.MakeInterface)
+			if !ok || !types.Identical(box.Type(), k.s.Value.Type()) {
 				continue
 			}
 			if other := named(k.p.Pkg, box.X.Type()); !slices.Contains(all, other) {
