@@ -382,7 +382,7 @@ func (k *subject) leadBox() string {
 	case len(calls) > 0:
 	case k.life.kind == escaped:
 		place = k.returnedBox(t)
-	case k.life.kind == kept && slices.Contains([]life.HolderKind{life.Field, life.MapEntry, life.Chan}, k.life.holder.Kind):
+	case k.life.kind == kept && k.life.holder.Kind != life.Global && k.life.holder.Kind <= life.Chan:
 		place = k.life.holder.String() + " could have the type " + t + ", if it holds nothing else"
 	}
 	if of, ok := k.s.Value.Type().Underlying().(*types.Interface); ok && of.NumMethods() > 0 {
