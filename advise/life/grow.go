@@ -13,6 +13,7 @@ import (
 // string by concatenation.
 type Growth struct {
 	Loop   *Loop     // the innermost loop whose rounds add to the same object, or nil
+	Most   *Loop     // the outermost such loop, or nil
 	Rounds ast.Expr  // what the loop ranges over, or its bound; nil if neither is an expression in the code
 	Sized  bool      // made with a capacity
 	Field  string    // the field that holds it between the rounds, as Type.field
@@ -45,9 +46,11 @@ func (p *Package) Growth(s *Site) (g Growth) {
 		if m, ok := g.Begin.(ssa.Instruction); ok && s.Kind == MapGrow {
 			grows = m.Parent() == s.Func && !l.Has(m.Block())
 		}
-		if grows && l.Has(s.Instr.Block()) {
+		if !grows || !l.Has(s.Instr.Block()) {
+			continue
+		}
+		if g.Most = l; g.Loop == nil {
 			g.Loop, g.Rounds = l, p.rounds(l)
-			break
 		}
 	}
 	return g

@@ -39,6 +39,10 @@ func (k *subject) lead() string {
 	return ""
 }
 
+// appendsTo is said of slices that a function returns.
+const appendsTo = "appended to a slice that the caller gives, it needs memory once; " +
+	"where callers only range over it, an iterator (Go 1.23) needs none"
+
 // again says who could keep memory of which each call needs only the use.
 func (k *subject) again(what string) string {
 	text := "a sync.Pool, or the caller, could keep " + what + " for all calls"
@@ -75,7 +79,7 @@ func (k *subject) leadMake() string {
 	case k.life.kind <= unproved:
 		return k.again("one slice")
 	case k.life.kind == escaped:
-		return "appended to a slice that the caller gives, it needs memory once"
+		return appendsTo
 	case k.life.holder.Kind == life.Field:
 		return "slices.Grow(" + k.life.holder.Name + "[:0], n) takes the last one's memory, once nobody has that"
 	}
@@ -97,7 +101,7 @@ func (k *subject) leadAppend() string {
 	case k.life.kind <= unproved:
 		reuse = k.again("one slice, cut to [:0],")
 	case k.life.kind == escaped:
-		reuse = "appended to a slice that the caller gives, it needs memory once"
+		reuse = appendsTo
 	}
 	return either(room, reuse)
 }
@@ -268,7 +272,7 @@ func (k *subject) leadObject() string {
 	case k.life.kind <= unproved:
 		return k.again("one " + t)
 	case k.life.kind == escaped && k.list():
-		return "appended to a slice that the caller gives, it needs memory once"
+		return appendsTo
 	case k.life.kind == escaped:
 		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
 	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps:

@@ -96,7 +96,7 @@ func listed(n int) []int {
 }
 
 func reused(b, more []byte) []byte {
-	return append(b[:0], more...) // append: = appended to a slice that the caller gives, it needs memory once
+	return append(b[:0], more...) // append: = appended to a slice that the caller gives, it needs memory once; where callers only range over it, an iterator (Go 1.23) needs none
 }
 
 func letters(r []rune) int {
@@ -278,4 +278,31 @@ func TestGoroutinesAreNamed(t *testing.T) {
 		return
 	}
 	t.Error("no goroutine found")
+}
+
+// TestRoomForOuterRounds: where an outer loop repeats the one that appends, room for one round of it is not all.
+func TestRoomForOuterRounds(t *testing.T) {
+	x, p := explainerOf(t, "package m\n\nfunc once(in []int) (out []int) {\n\tfor _, n := range in {\n"+
+		"\t\tout = append(out, n)\n\t}\n\treturn out\n}\n\nfunc again(all [][]int) (out []int) {\n"+
+		"\tfor _, in := range all {\n\t\tfor _, n := range in {\n\t\t\tout = append(out, n)\n\t\t}\n\t}\n\treturn out\n}\n")
+	want := map[string]string{
+		"once":  "make room for len(in) elements as the first is appended",
+		"again": "make room for len(in) elements as the first is appended, or for those of all rounds of the loop over all (m.go:11)",
+	}
+	for _, s := range p.Sites() {
+		if s.Kind != life.Append {
+			continue
+		}
+		grows := &site{Totals: Totals{Bytes: 24, Objects: 2}, sizes: map[int64]*Totals{8: {Bytes: 8, Objects: 1},
+			16: {Bytes: 16, Objects: 1}}}
+		k := &subject{x: x, c: &cause{}, p: p, s: s, t: grows, e: &Explained{}, growth: p.Growth(s)}
+		k.judge()
+		if in := s.Func.Name(); k.e.Remedy != want[in] {
+			t.Errorf("%s: %q, want %q", in, k.e.Remedy, want[in])
+		}
+		delete(want, s.Func.Name())
+	}
+	if len(want) > 0 {
+		t.Errorf("nothing is appended: %v", want)
+	}
 }

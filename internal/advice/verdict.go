@@ -42,7 +42,8 @@ func (k *subject) judge() {
 			}
 		case life.Append:
 			if call, ok := k.s.Node.(*ast.CallExpr); ok && !call.Ellipsis.IsValid() && k.regrows() {
-				k.propose((*mender).capacity, "prealloc", "make room for %s elements as the first is appended", k.length())
+				k.propose((*mender).capacity, "prealloc", "make room for %s elements as the first is appended%s", k.length(),
+					k.outerRounds())
 			}
 		}
 	}
@@ -138,6 +139,17 @@ func (m *mender) mapped() {
 		m.propose(func(m *mender) bool { return m.larger(made.Pos(), "", ", "+m.number()) }, "prealloc",
 			"make it with its size before the loop: make(%s, %s)", named(m.p.Pkg, m.s.Type), m.length())
 	}
+}
+
+// outerRounds says which rounds add to the list beside those of the innermost loop, or returns "".
+func (k *subject) outerRounds() string {
+	if k.growth.Most == k.growth.Loop {
+		return ""
+	}
+	if at := k.p.Stmt(k.growth.Most); at != nil {
+		return ", or for those of all rounds of " + k.loop(at)
+	}
+	return ""
 }
 
 // length is the expression of how often a loop runs.
