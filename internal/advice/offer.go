@@ -86,8 +86,12 @@ func (k *subject) offered() string {
 			return "; " + text
 		}
 	}
-	if known || len(k.given()) == 0 {
+	switch {
+	case known || len(k.given()) == 0:
 		return lent
+	case suits["constant"](k):
+		return "; its arguments are always the same: if its result is, too, and nobody changes it, one in a package " +
+			"variable can serve all"
 	}
 	return "; look at its arguments, or for another function"
 }

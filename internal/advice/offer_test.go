@@ -102,6 +102,8 @@ func NoAny(b []byte) (v struct{ A, B int }) {
 func NoArguments() string { return time.Now().Weekday().String() }
 
 func ArgumentsUnlisted(s string) string { return strings.Title(s) }
+
+func SameArguments() string { return strings.Title("one") }
 `
 
 // TestOffers: what the standard library offers is said where it fits the call, and arguments are named only of calls
@@ -128,7 +130,8 @@ func TestOffers(t *testing.T) {
 	}
 	for in, offers := range said {
 		want := map[byte]string{'Y': "; ", 'I': "; if nobody keeps it: ", 'L': "; if callers only look at it: ",
-			'A': "; look at its arguments"}[in[0]]
+			'A': "; look at its arguments",
+			'S': "; its arguments are always the same: if its result is, too"}[in[0]]
 		conditional := strings.HasPrefix(offers, "; if ")
 		if !strings.HasPrefix(offers, want) || (offers == "") != (want == "") ||
 			conditional != (in[0] == 'I' || in[0] == 'L') {
