@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -407,5 +408,18 @@ func TestBuildRefuses(t *testing.T) {
 	pkg, _ := cfg.Check("x", fset, []*ast.File{f}, info)
 	if _, err := Build(Source{Fset: fset, Pkg: pkg, Files: []*ast.File{f}, Info: info}); err == nil {
 		t.Error("no error for a call of what is not declared")
+	}
+}
+
+// TestDeferred: only the records of calls that a loop defers need memory.
+func TestDeferred(t *testing.T) {
+	p := load(t, "d.go", "package d\n\nfunc once(f func()) {\n\tdefer f()\n}\n\nfunc each(fs []func()) {\n"+
+		"\tfor _, f := range fs {\n\t\tdefer f()\n\t}\n}\n")
+	got := map[string]Kind{}
+	for _, s := range p.Sites() {
+		got[s.Func.Name()] = s.Kind
+	}
+	if want := map[string]Kind{"once": Call, "each": Defer}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

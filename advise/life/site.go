@@ -316,6 +316,9 @@ func (p *Package) siteOf(instr ssa.Instruction) *Site {
 	case *ssa.Go:
 		return &Site{Kind: Go}
 	case *ssa.Defer:
+		if p.Loop(i.Block()) == nil && !ofRange(i.Parent()) {
+			return &Site{Kind: Call} // its record lies on the stack
+		}
 		return &Site{Kind: Defer}
 	case *ssa.Call:
 		if b, ok := i.Call.Value.(*ssa.Builtin); ok {
