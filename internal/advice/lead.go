@@ -39,9 +39,17 @@ func (k *subject) lead() string {
 	return ""
 }
 
-// appendsTo is said of slices that a function returns.
-const appendsTo = "appended to a slice that the caller gives, it needs memory once; " +
-	"where callers only range over it, an iterator (Go 1.23) needs none"
+// result says what could become of a slice that the function returns.
+func (k *subject) result() string {
+	all := []string{"appended to a slice that the caller gives, it needs memory once"}
+	if e, ok := k.s.Node.(ast.Expr); ok && !ofBytes(k.p.Info.TypeOf(e)) {
+		all = append(all, "an iterator (Go 1.23) needs none for callers that only range over it")
+	}
+	if recv := k.receiver(); recv != "" {
+		all = append(all, recv+" could lend one that it keeps, until the next call")
+	}
+	return either(all...)
+}
 
 // again says who could keep memory of which each call needs only the use.
 func (k *subject) again(what string) string {
@@ -79,7 +87,7 @@ func (k *subject) leadMake() string {
 	case k.life.kind <= unproved:
 		return k.again("one slice")
 	case k.life.kind == escaped:
-		return appendsTo
+		return k.result()
 	case k.life.holder.Kind == life.Field:
 		return "slices.Grow(" + k.life.holder.Name + "[:0], n) takes the last one's memory, once nobody has that"
 	}
@@ -101,7 +109,7 @@ func (k *subject) leadAppend() string {
 	case k.life.kind <= unproved:
 		reuse = k.again("one slice, cut to [:0],")
 	case k.life.kind == escaped:
-		reuse = appendsTo
+		reuse = k.result()
 	}
 	return either(room, reuse)
 }
@@ -272,7 +280,7 @@ func (k *subject) leadObject() string {
 	case k.life.kind <= unproved:
 		return k.again("one " + t)
 	case k.life.kind == escaped && k.list():
-		return appendsTo
+		return k.result()
 	case k.life.kind == escaped:
 		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
 	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps:

@@ -92,11 +92,11 @@ func (k *keeper) takes(n int) { k.boxes(n) } // boxing: m.keeper.boxes could tak
 func (k *keeper) boxes(v any) { fmt.Println(v) }
 
 func listed(n int) []int {
-	return []int{n, n} // composite literal: appended to a slice that the caller gives
+	return []int{n, n} // composite literal: needs memory once; or an iterator (Go 1.23) needs none for callers that
 }
 
 func reused(b, more []byte) []byte {
-	return append(b[:0], more...) // append: = appended to a slice that the caller gives, it needs memory once; where callers only range over it, an iterator (Go 1.23) needs none
+	return append(b[:0], more...) // append: = appended to a slice that the caller gives, it needs memory once
 }
 
 func letters(r []rune) int {
@@ -185,6 +185,13 @@ func several(n int) (all []*big) {
 func mapped(m map[int]*big) { m[1] = &big{} } // composite literal: a map of values has them
 
 func sent(to chan *big) { to <- &big{} } // composite literal: a channel of values has them
+
+func (k *keeper) copied(b []byte) []byte {
+	if len(b) > 9 {
+		return make([]byte, 9) // make: = appended to a slice that the caller gives, it needs memory once; or keeper could lend one that it keeps, until the next call
+	}
+	return append([]byte(nil), b...) // append: needs memory once; or keeper could lend one that it keeps, until the next
+}
 
 type hooked struct{ done func() int }
 
