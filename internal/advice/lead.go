@@ -270,13 +270,11 @@ func loads(use ssa.Instruction) bool {
 
 func (k *subject) leadObject() string {
 	t := named(k.p.Pkg, k.s.Type)
-	if field := k.inField(); field != "" {
+	switch field, in := k.put(); {
+	case field != "":
 		return field + " could hold the " + t + " itself, if nobody else keeps the pointer"
-	}
-	if all := k.collected(); all != "" {
-		return "a " + all + " of values has them in its own memory, if nobody keeps their addresses"
-	}
-	switch {
+	case in != "":
+		return "a " + in + " of values has them in its own memory, if nobody keeps their addresses"
 	case k.life.kind <= unproved:
 		return k.again("one " + t)
 	case k.life.kind == escaped && k.list():
@@ -285,28 +283,6 @@ func (k *subject) leadObject() string {
 		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
 	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps:
 		return "field " + k.life.holder.Name + " could hold it as a value"
-	}
-	return ""
-}
-
-// collected says what holds the pointers to such objects: a slice, map or channel; "" for others.
-func (k *subject) collected() string {
-	v := k.s.Value
-	for _, use := range *v.Referrers() {
-		switch i := use.(type) {
-		case *ssa.Store:
-			if _, element := i.Addr.(*ssa.IndexAddr); element && i.Val == v && len(life.Calls(v)) == 0 {
-				return "slice"
-			}
-		case *ssa.MapUpdate:
-			if i.Value == v {
-				return "map"
-			}
-		case *ssa.Send:
-			if i.X == v {
-				return "channel"
-			}
-		}
 	}
 	return ""
 }
@@ -321,20 +297,49 @@ func (k *subject) list() bool {
 	return ok
 }
 
-// inField names the field of another object made here that is the only one to get the pointer, or returns "".
-func (k *subject) inField() (field string) {
-	for _, use := range *k.s.Value.Referrers() {
-		set, ok := use.(*ssa.Store)
-		if !ok || set.Val != k.s.Value {
-			continue
+// put says where the value is put, if that is one place: in a field of a type, or in a slice, map or channel.
+func (k *subject) put() (field, in string) {
+	v, places := k.s.Value, 0
+	for _, use := range *v.Referrers() {
+		switch i := use.(type) {
+		case *ssa.Store:
+			if i.Val != v {
+				continue
+			}
+			switch at := i.Addr.(type) {
+			case *ssa.FieldAddr:
+				field = k.fieldName(at)
+			case *ssa.IndexAddr:
+				if len(life.Calls(v)) > 0 { // in the list of last arguments
+					continue
+				}
+				in = "slice"
+			}
+			places++
+		case *ssa.MapUpdate:
+			if i.Value == v {
+				in, places = "map", places+1
+			}
+		case *ssa.Send:
+			if i.X == v {
+				in, places = "channel", places+1
+			}
 		}
-		at, ok := set.Addr.(*ssa.FieldAddr)
-		if !ok || field != "" {
-			return ""
-		}
-		field = strings.TrimPrefix(k.fieldName(at), "field ")
 	}
-	return field
+	if places > 1 {
+		return "", ""
+	}
+	return field, in
+}
+
+// fieldName is a field with the type that has it, or "".
+func (k *subject) fieldName(at *ssa.FieldAddr) string {
+	if of, ok := at.X.Type().Underlying().(*types.Pointer); ok {
+		if st, ok := of.Elem().Underlying().(*types.Struct); ok {
+			return named(k.p.Pkg, of.Elem()) + "." + st.Field(at.Field).Name()
+		}
+	}
+	return ""
 }
 
 // called is the function or method that a call names, or nil.
@@ -465,12 +470,11 @@ func (k *subject) leadClosure() string {
 		}
 	}
 	captures := strings.Join(names[:min(4, len(names))], ", ")
-	field := k.setsField()
-	switch {
+	switch field, _ := k.put(); {
 	case captures == "":
 		return ""
 	case field != "":
-		return field + " could hold what the function captures (" + captures +
+		return "field " + field + " could hold what the function captures (" + captures +
 			") in place of it, and whoever calls it call a method of that"
 	case k.life.kind == escaped && !reads: // callers need the variables themselves
 		return ""
@@ -479,28 +483,6 @@ func (k *subject) leadClosure() string {
 	case k.life.kind <= unproved:
 		return "made once, as a method value that a struct keeps, it serves all calls: what it captures (" + captures +
 			") goes through that struct"
-	}
-	return ""
-}
-
-// setsField names the field that is set to the value, or returns "".
-func (k *subject) setsField() string {
-	for _, use := range *k.s.Value.Referrers() {
-		if set, ok := use.(*ssa.Store); ok && set.Val == k.s.Value {
-			if at, ok := set.Addr.(*ssa.FieldAddr); ok {
-				return k.fieldName(at)
-			}
-		}
-	}
-	return ""
-}
-
-// fieldName is a field with the type that has it, or "".
-func (k *subject) fieldName(at *ssa.FieldAddr) string {
-	if of, ok := at.X.Type().Underlying().(*types.Pointer); ok {
-		if st, ok := of.Elem().Underlying().(*types.Struct); ok {
-			return "field " + named(k.p.Pkg, of.Elem()) + "." + st.Field(at.Field).Name()
-		}
 	}
 	return ""
 }
