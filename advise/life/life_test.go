@@ -423,3 +423,27 @@ func TestDeferred(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestStoredBehindParameters: what one parameter's field leads to is what the function put there before.
+func TestStoredBehindParameters(t *testing.T) {
+	p := load(t, "l.go", `package l
+
+type el struct {
+	next, prev *el
+	value      any
+}
+
+func insert(e, at *el) *el {
+	e.prev = at
+	e.prev.next = e
+	return e
+}
+
+func push(root *el, v [3]int) { insert(&el{value: v}, root) }
+`)
+	for _, s := range p.Sites() {
+		if s.Func.Name() == "push" && s.Kind != Call && p.Fate(s.Value).Dies() {
+			t.Errorf("%v dies in push, and root has it", s.Kind)
+		}
+	}
+}

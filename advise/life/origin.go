@@ -116,7 +116,7 @@ func (p *Package) loaded(x *ssa.UnOp, deep bool, seen map[source]bool) (o Origin
 	if x.Op == token.ARROW {
 		return Origin{Shared: true}
 	}
-	if stored := storedTo(x.X, ""); stored != nil {
+	if stored := storedTo(x.X, "", false); stored != nil {
 		for _, val := range stored {
 			o.merge(p.origin(val, deep, seen))
 		}
@@ -127,7 +127,7 @@ func (p *Package) loaded(x *ssa.UnOp, deep bool, seen map[source]bool) (o Origin
 
 // stored adds the origins of what is stored in v, which this function made.
 func (p *Package) stored(v ssa.Value, o *Origin, seen map[source]bool) {
-	for _, val := range storedTo(v, "") {
+	for _, val := range storedTo(v, "", false) {
 		o.merge(p.origin(val, false, seen))
 		o.merge(p.origin(val, true, seen))
 	}

@@ -40,7 +40,8 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in where) {
 		}
 	case *ssa.UnOp:
 		if x.Op == token.MUL {
-			for _, val := range storedTo(x.X, fieldOf(x.X)) {
+			field := fieldOf(x.X)
+			for _, val := range storedTo(x.X, field, field != "") {
 				w.storeIn(val, h, in)
 			}
 		}
@@ -70,7 +71,7 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in where) {
 			return
 		}
 		if h.deep { // made here
-			for _, val := range storedTo(v, in.field) {
+			for _, val := range storedTo(v, in.field, false) {
 				w.storeIn(val, h, where{})
 			}
 		}
@@ -160,21 +161,23 @@ func (h Holder) named(name string) Holder {
 	return h
 }
 
-// fieldOf returns the field of a local variable that addr points to, or "".
+// fieldOf returns the field of a local variable or a parameter that addr points to, or "".
 func fieldOf(addr ssa.Value) string {
 	f, ok := addr.(*ssa.FieldAddr)
 	if !ok {
 		return ""
 	}
-	if _, local := f.X.(*ssa.Alloc); !local {
-		return ""
+	switch f.X.(type) {
+	case *ssa.Alloc, *ssa.Parameter:
+		return fieldName(f.X.Type(), f.Field)
 	}
-	return fieldName(f.X.Type(), f.Field)
+	return ""
 }
 
 // storedTo returns the values that are assigned to a local variable, its fields or
-// elements; only to the given field, unless that is "".
-func storedTo(addr ssa.Value, field string) (vals []ssa.Value) {
+// elements; only to the given field, unless that is "". With params it does so of what
+// a parameter points to, which may have other values.
+func storedTo(addr ssa.Value, field string, params bool) (vals []ssa.Value) {
 	for {
 		switch x := addr.(type) {
 		case *ssa.FieldAddr:
@@ -188,6 +191,10 @@ func storedTo(addr ssa.Value, field string) (vals []ssa.Value) {
 	}
 	switch addr.(type) {
 	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap:
+	case *ssa.Parameter:
+		if !params {
+			return nil
+		}
 	default:
 		return nil
 	}
