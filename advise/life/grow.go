@@ -17,6 +17,7 @@ type Growth struct {
 	Rounds ast.Expr  // what the loop ranges over, or its bound; nil if neither is an expression in the code
 	Sized  bool      // made with a capacity
 	Field  string    // the field that holds it between the rounds, as Type.field
+	Of     ssa.Value // what has the field, or nil
 	Begin  ssa.Value // the value that makes it in this function, or nil
 }
 
@@ -39,12 +40,15 @@ func (p *Package) Growth(s *Site) (g Growth) {
 	heads := map[*ssa.BasicBlock]bool{}
 	p.begins(from, s.Kind, &g, heads, map[ssa.Value]bool{})
 	if s.Kind != MapGrow && !setsField(s.Value, g.Field, map[ssa.Value]bool{}) { // what is only added to it does not stay
-		g.Field = ""
+		g.Field, g.Of = "", nil
 	}
 	for _, l := range p.loopsOf(s.Func) {
 		grows := heads[l.Head] || g.Field != "" && len(heads) == 0
 		if m, ok := g.Begin.(ssa.Instruction); ok && s.Kind == MapGrow {
 			grows = m.Parent() == s.Func && !l.Has(m.Block())
+		}
+		if of, ok := g.Of.(ssa.Instruction); ok && l.Has(of.Block()) { // each round has another
+			grows = false
 		}
 		if !grows || !l.Has(s.Instr.Block()) {
 			continue
@@ -103,7 +107,7 @@ func (p *Package) begins(v ssa.Value, kind Kind, g *Growth, heads map[*ssa.Basic
 		p.begins(x.X, kind, g, heads, seen)
 	case *ssa.UnOp:
 		if f, ok := x.X.(*ssa.FieldAddr); ok {
-			g.Field = fieldName(f.X.Type(), f.Field)
+			g.Field, g.Of = fieldName(f.X.Type(), f.Field), f.X
 		}
 	case *ssa.MakeSlice:
 		g.Begin, g.Sized = x, g.Sized || some(x.Cap)

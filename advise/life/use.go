@@ -3,6 +3,7 @@ package life
 import (
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -26,6 +27,27 @@ func Elements(list ssa.Value) bool {
 		of, ok := call.Call.Value.(*ssa.Builtin)
 		return ok && slices.Contains([]string{"len", "copy", "clear"}, of.Name())
 	})
+}
+
+// Spare reports whether what makes a slice leaves room behind its last element.
+func Spare(made ssa.Value) bool {
+	switch m := made.(type) {
+	case *ssa.MakeSlice:
+		n, isConst := m.Len.(*ssa.Const)
+		c, capConst := m.Cap.(*ssa.Const)
+		return m.Len != m.Cap && !(isConst && capConst && n.Int64() == c.Int64())
+	case *ssa.Alloc: // of an array, for a constant capacity
+		arr, ok := object(m.Type()).Underlying().(*types.Array)
+		return ok && slices.ContainsFunc(*m.Referrers(), func(use ssa.Instruction) bool {
+			cut, ok := use.(*ssa.Slice)
+			if !ok || cut.High == nil {
+				return false
+			}
+			high, ok := cut.High.(*ssa.Const)
+			return ok && high.Int64() < arr.Len()
+		})
+	}
+	return false
 }
 
 // Results are the values that a call returns, without errors.
@@ -90,6 +112,32 @@ func Addressed(address ssa.Value) (uses []ssa.Instruction) {
 	}
 	return uses
 }
+
+// Once reports whether a function runs once: as a package is initialized, or by a sync.Once.
+func Once(fn *ssa.Function) bool {
+	for ; fn != nil; fn = fn.Parent() {
+		if fn.Parent() == nil {
+			return fn.Signature.Recv() == nil && (fn.Name() == "init" || strings.HasPrefix(fn.Name(), "init#"))
+		}
+		for _, b := range fn.Parent().Blocks {
+			for _, instr := range b.Instrs {
+				call, ok := instr.(ssa.CallInstruction)
+				if !ok || !onces[calleeName(call.Common())] {
+					continue
+				}
+				for _, v := range call.Common().Args {
+					if made, ok := v.(*ssa.MakeClosure); v == fn || ok && made.Fn == fn {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// onces call a function once.
+var onces = map[string]bool{"sync.Once.Do": true, "sync.OnceFunc": true, "sync.OnceValue": true, "sync.OnceValues": true}
 
 // Ends are the instructions that use a value in the end: under all of its names, and where the package calls the
 // function that returns it.

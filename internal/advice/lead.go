@@ -22,7 +22,10 @@ var leads = map[life.Kind]func(*subject) string{
 	life.Concat: (*subject).leadConcat, life.Convert: (*subject).leadConvert, life.Box: (*subject).leadBox,
 	life.Closure:     (*subject).leadClosure,
 	life.MethodValue: func(*subject) string { return "made once and kept, it serves all calls" },
-	life.Variadic:    func(*subject) string { return "a function that takes one after the other needs no list" },
+	life.Channel: func(k *subject) string {
+		return "once nobody waits on it any more, " + strings.TrimPrefix(k.again("one channel"), "if nobody keeps it, ")
+	},
+	life.Variadic: func(*subject) string { return "a function that takes one after the other needs no list" },
 	life.Go: func(*subject) string {
 		return "goroutines that take work from a channel serve all calls, without a start for each"
 	},
@@ -33,6 +36,9 @@ var leads = map[life.Kind]func(*subject) string{
 
 // lead says what would make the memory needless; "" where nothing is known.
 func (k *subject) lead() string {
+	if life.Once(k.s.Func) {
+		return "this runs once, as the package is initialized or by a sync.Once"
+	}
 	if of := leads[k.s.Kind]; of != nil {
 		return of(k)
 	}
@@ -95,33 +101,36 @@ func (k *subject) leadMake() string {
 }
 
 func (k *subject) leadAppend() string {
-	room := ""
-	switch at := k.enclosing(); {
+	room, at := "", k.enclosing()
+	if k.growth.Most != nil {
+		at = k.p.Stmt(k.growth.Most)
+	}
+	switch {
 	case at == nil && k.joins():
 		room = "one slice made with the length of all parts needs no other"
-	case at != nil && !k.growth.Sized && k.growth.Field == "":
+	case at != nil && !k.growth.Sized && (k.growth.Field == "" || k.fresh()):
 		room = "make it with room for all rounds of " + k.loop(at) + ", where their number can be told"
 	}
 	reuse := ""
 	switch {
+	case k.growth.Field != "" && k.fresh(): // its object is new, and so is the list
 	case k.growth.Field != "":
 		reuse = "field " + k.growth.Field + ", cut to [:0] in place of made again, keeps its memory"
 	case k.life.kind <= unproved:
 		reuse = k.again("one slice, cut to [:0],")
-	case k.life.kind == escaped:
+	case k.life.kind == escaped && k.p.Origin(k.s.Instr.(*ssa.Call).Call.Args[0]).Params == 0:
 		reuse = k.result()
 	}
 	return either(room, reuse)
 }
 
-// joins reports whether the append adds a whole list to another, and not to memory that is used again.
+// fresh reports whether the function made what has the field that grows.
+func (k *subject) fresh() bool { return k.growth.Of != nil && k.p.Origin(k.growth.Of).OnlyFresh() }
+
+// joins reports whether the append adds a whole list to one that was made without room for it.
 func (k *subject) joins() bool {
 	call, ok := k.s.Node.(*ast.CallExpr)
-	if !ok || !call.Ellipsis.IsValid() {
-		return false
-	}
-	_, again := ast.Unparen(call.Args[0]).(*ast.SliceExpr)
-	return !again
+	return ok && call.Ellipsis.IsValid() && k.growth.Begin != nil && !life.Spare(k.growth.Begin)
 }
 
 // enclosing returns the outermost loop around the expression within its function, or nil.
@@ -238,6 +247,9 @@ func (k *subject) leadVariable() string {
 		made, ok := use.(*ssa.MakeClosure)
 		if !ok {
 			continue
+		}
+		if made.Fn.(*ssa.Function).Synthetic != "" { // the body of a loop over an iterator
+			return ""
 		}
 		text := "the function literal at " + k.x.position(k.p, made.Fn.Pos())
 		if !life.Only(made.Fn.(*ssa.Function).FreeVars[slices.Index(made.Bindings, k.s.Value)], loads) {
@@ -426,7 +438,10 @@ func (k *subject) returnedBox(t string) string {
 			}
 		}
 	}
-	if len(all) > 1 && len(all) <= 4 {
+	switch n := len(all); {
+	case n > 4:
+		return "callers that need a " + t + " could have it from a function that returns no other type"
+	case n > 1:
 		return "results of the types " + strings.Join(all, ", ") + ", and one that says which it is, need no box"
 	}
 	return "a result of type " + t + " needs no box, if nothing else is returned as it"

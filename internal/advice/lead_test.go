@@ -96,11 +96,68 @@ func listed(n int) []int {
 }
 
 func reused(b, more []byte) []byte {
-	return append(b[:0], more...) // append: = appended to a slice that the caller gives, it needs memory once
+	return append(b[:0], more...) // append: -
+}
+
+func (k *keeper) filled(several [][]string) (all []list) {
+	for _, names := range several {
+		l := list{}
+		for _, n := range names {
+			l.of = append(l.of, n) // append: make it with room for all rounds of the loop over names (m
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+type list struct{ of []string }
+
+func (l *list) fill(names []string) {
+	for _, n := range names {
+		l.of = append(l.of, n) // append: = field list.of, cut to [:0] in place of made again, keeps its memory
+	}
+}
+
+func joined(a, b []byte) []byte {
+	out := make([]byte, 4)
+	copy(out, a)
+	return append(out, b...) // append: one slice made with the length of all parts needs no other
+}
+
+func roomy(a, b []byte) []byte {
+	out := make([]byte, 4, 4+len(b))
+	copy(out, a)
+	return append(out, b...) // append: = appended to a slice that the caller gives, it needs memory once
+}
+
+var once sync.Once
+
+func start(n int) {
+	once.Do(func() {
+		shared(func(f func()) { println(fmt.Sprint(n)) }) // closure: this runs once, as the package is initialized
+	})
+}
+
+func waited() {
+	done := make(chan bool) // channel: once nobody waits on it any more, a sync.Pool, or the caller, could keep one
+	go func() { close(done) }()
+	<-done
+}
+
+func each(all func(func(int) bool)) (n int) {
+	for v := range all {
+		n += v
+	}
+	return n
+}
+
+func letter(r rune) int {
+	s := string(r) // conversion: WriteRune and utf8.AppendRune (Go 1.18) write it without a text
+	return len(s)
 }
 
 func letters(r []rune) int {
-	s := string(r) // conversion: a strings.Builder that is written to from the beginning
+	s := string(r) // conversion: a strings.Builder, where it is filled from the beginning, needs
 	return len(s)
 }
 
@@ -152,7 +209,7 @@ func name(b []byte) string { return string(b) } // conversion: m[string(b)] look
 
 func byName(m map[string]int, b []byte) int { return m[name(b)] }
 
-func runes(r []rune) string { return string(r) } // conversion: a strings.Builder that is written to from the beginning
+func runes(r []rune) string { return string(r) } // conversion: a strings.Builder, where it is filled from the beginning, needs
 
 func (k *keeper) named(b []byte) { k.name = string(b) } // conversion: a map of those made, looked up by m[string(b)]
 

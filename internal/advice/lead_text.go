@@ -54,8 +54,10 @@ func (k *subject) leadConvert() string {
 		return ""
 	case text && ofBytes(made.X.Type()) && at != "":
 		return "m[string(b)] looks bytes up without a copy (" + at + "): only a new key needs one"
-	case text && !ofBytes(made.X.Type()):
-		return "a strings.Builder that is written to from the beginning needs no copy at the end"
+	case text && check.IsInteger(made.X.Type()):
+		return "WriteRune and utf8.AppendRune (Go 1.18) write it without a text"
+	case text && (!ofBytes(made.X.Type()) || k.life.kind > unproved && k.p.Origin(made.X).OnlyFresh()):
+		return "a strings.Builder, where it is filled from the beginning, needs no copy at the end"
 	}
 	for _, c := range life.Calls(made) {
 		if name := k.variant(c, made); name != "" {

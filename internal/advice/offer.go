@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,11 +70,16 @@ var ofAny = regexp.MustCompile(`[*\]](any|interface\{\})$`)
 // may matter.
 func (k *subject) offered() string {
 	offers, known := instead[plainName(k.c.callee)]
+	if k.s != nil && life.Once(k.s.Func) {
+		return "; this runs once, as the package is initialized or by a sync.Once"
+	}
 	lent := ""
 	for _, o := range offers {
 		switch ends := k.ends(); {
 		case o.when == "dies" && ends == escaped:
 			lent = "; if callers only look at it: " + o.text
+		case o.when == "dies" && ends == kept && k.object() != nil:
+			lent = "; once nobody uses it any more: " + o.text
 		case !suits[o.when](k):
 		case o.when == "dies" && ends == unproved:
 			return "; if nobody keeps it: " + o.text
@@ -93,7 +99,28 @@ func (k *subject) offered() string {
 		return "; its arguments are always the same: if its result is, too, and nobody changes it, one in a package " +
 			"variable can serve all"
 	}
-	return "; look at its arguments, or for another function"
+	return "; " + either(k.served(), "look at its arguments, or for another function")
+}
+
+// served says what could keep an object that the callee returns; "" for texts and the like.
+func (k *subject) served() string {
+	if t := k.object(); t != nil {
+		return "if one " + named(k.p.Pkg, t) + " may serve again, " + k.again("it")
+	}
+	return ""
+}
+
+// object is the type of the pointer or interface that the callee returns, or nil.
+func (k *subject) object() types.Type {
+	if k.s == nil || k.s.Value == nil {
+		return nil
+	}
+	for _, v := range life.Results(k.s.Value) {
+		if _, is := v.Type().Underlying().(*types.Pointer); is || types.IsInterface(v.Type()) {
+			return v.Type()
+		}
+	}
+	return nil
 }
 
 // ends says whether somebody keeps what a call makes: as measured, and as the code has it of the results. A method may
