@@ -85,13 +85,16 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 
 // called reports argument i of call, depending on what fn does with it.
 func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func) {
-	p = p.Needs(check.Interface, !p.Free(fn))
+	other := check.Sibling(fn, i)
+	p = p.Needs(check.Interface, other == nil && !p.Free(fn))
 	use, ok := p.ParamUse(fn, i)
 	if !ok && check.Reads(fn, i) {
 		use, ok = 0, true
 	}
 	const copies = "[]byte(s) copies the string for "
 	switch full := fn.FullName(); {
+	case !ok && other != nil && !(elided(p, call) && readsOnly(fn)):
+		p.Report(call.Args[i], copies+full+"; "+other.Name()+" takes the string itself")
 	case !ok && !check.Standard(fn):
 		p.Report(call.Args[i], copies+full+", unless it only reads it; look for a variant that takes a string")
 	case !ok && strings.HasPrefix(fn.Name(), "Unmarshal"):

@@ -17,16 +17,23 @@ func Reads(fn *types.Func, arg int) bool {
 // Standard reports whether fn belongs to the standard library.
 func Standard(fn *types.Func) bool { return life.Standard(fn) }
 
-// Sibling returns the name of the function or method beside fn that takes a []byte
-// where fn takes a string as argument i, or "". It goes by names: Match for
-// MatchString, RuneCount for RuneCountInString, LoadBytes for Load.
-func Sibling(fn *types.Func, i int) string {
+// Sibling returns the function or method beside fn that takes a []byte where fn takes a string as argument i, or a
+// string where fn takes a []byte, or nil. It goes by names: Match for MatchString, RuneCount for RuneCountInString,
+// LoadBytes for Load.
+func Sibling(fn *types.Func, i int) *types.Func {
 	sig := fn.Signature()
-	if i >= sig.Params().Len() || !IsString(sig.Params().At(i).Type()) {
-		return ""
+	if i < 0 || i >= sig.Params().Len() || fn.Pkg() == nil {
+		return nil
 	}
-	for _, name := range []string{fn.Name() + "Bytes", strings.TrimSuffix(fn.Name(), "InString"),
-		strings.Replace(fn.Name(), "String", "", 1)} {
+	without := func(part string) string { return strings.Replace(fn.Name(), part, "", 1) }
+	names, takes := []string{fn.Name() + "String", fn.Name() + "InString", without("Bytes")}, IsString
+	switch t := sig.Params().At(i).Type(); {
+	case IsString(t):
+		names, takes = []string{fn.Name() + "Bytes", without("InString"), without("String")}, IsBytes
+	case !IsBytes(t):
+		return nil
+	}
+	for _, name := range names {
 		if name == fn.Name() {
 			continue
 		}
@@ -38,12 +45,11 @@ func Sibling(fn *types.Func, i int) string {
 		}
 		other, ok := obj.(*types.Func)
 		if ok && other.Exported() && other.Signature().Params().Len() == sig.Params().Len() &&
-			other.Signature().Results().Len() == sig.Results().Len() &&
-			IsBytes(other.Signature().Params().At(i).Type()) {
-			return name
+			other.Signature().Results().Len() == sig.Results().Len() && takes(other.Signature().Params().At(i).Type()) {
+			return other
 		}
 	}
-	return ""
+	return nil
 }
 
 // Size returns the size in bytes of a value of type t, or math.MaxInt64 if it depends

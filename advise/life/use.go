@@ -122,7 +122,7 @@ func Once(fn *ssa.Function) bool {
 		for _, b := range fn.Parent().Blocks {
 			for _, instr := range b.Instrs {
 				call, ok := instr.(ssa.CallInstruction)
-				if !ok || !onces[calleeName(call.Common())] {
+				if !ok || !slices.Contains(onces, calleeName(call.Common())) {
 					continue
 				}
 				for _, v := range call.Common().Args {
@@ -137,7 +137,7 @@ func Once(fn *ssa.Function) bool {
 }
 
 // onces call a function once.
-var onces = map[string]bool{"sync.Once.Do": true, "sync.OnceFunc": true, "sync.OnceValue": true, "sync.OnceValues": true}
+var onces = []string{"sync.Once.Do", "sync.OnceFunc", "sync.OnceValue", "sync.OnceValues"}
 
 // Ends are the instructions that use a value in the end: under all of its names, and where the package calls the
 // function that returns it.

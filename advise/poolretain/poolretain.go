@@ -163,11 +163,21 @@ func after(p *check.Pass, put inspector.Cursor, vars map[*types.Var]bool) {
 			if !isVar || !vars[v] {
 				continue
 			}
-			if assign, ok := at.Parent().Node().(*ast.AssignStmt); ok && slices.Contains(assign.Lhs, ast.Expr(id)) {
-				return // overwritten
+			if overwritten(put.Node().(*ast.CallExpr).Args[0], at) {
+				return
 			}
 			p.Report(id, id.Name+" was put back into the pool; somebody else may have it now")
 			return
 		}
 	}
+}
+
+// overwritten reports whether a statement assigns to the variable, or to what it points to if that was put back.
+func overwritten(put ast.Expr, id inspector.Cursor) bool {
+	_, led := ast.Unparen(put).(*ast.StarExpr)
+	if _, ok := id.Parent().Node().(*ast.StarExpr); ok && led {
+		id = id.Parent()
+	}
+	assign, ok := id.Parent().Node().(*ast.AssignStmt)
+	return ok && slices.Contains(assign.Lhs, id.Node().(ast.Expr))
 }

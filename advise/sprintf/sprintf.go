@@ -44,8 +44,8 @@ func run(p *check.Pass) {
 		if !ok {
 			return
 		}
-		text := "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; append to a reused buffer " +
-			"with strconv.Append…, or concatenate"
+		text := "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; concatenate with strconv, " +
+			"or, where only the bytes are needed for a while, append to a reused buffer with strconv.Append…"
 		if !plain {
 			p.Report(call, text+", where that writes the same")
 			return

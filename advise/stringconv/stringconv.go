@@ -175,8 +175,8 @@ func called(p *check.Pass, cur inspector.Cursor, i int, fn *types.Func, c conver
 	switch {
 	case edits != nil || full == "io.WriteString":
 		p.Report(c.call, "string(b) is copied for "+full+"; Write takes the slice", edits...)
-	case sibling != "":
-		p.Report(c.call, "string(b) copies for "+fn.Name()+"; "+sibling+" reads the slice")
+	case sibling != nil:
+		p.Report(c.call, "string(b) copies for "+fn.Name()+"; "+sibling.Name()+" reads the slice")
 	case fn.Name() == "DecodeString" && check.Standard(fn):
 		p.Report(c.call, "string(b) copies for "+full+"; Decode and AppendDecode read the slice")
 	case inlined || use&check.Returns != 0 || !ok && fn.Signature().Results().Len() == 0: // kept whole, or inlined

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/advise/life"
 )
 
@@ -48,7 +49,7 @@ func (k *subject) lead() string {
 // result says what could become of a slice that the function returns.
 func (k *subject) result() string {
 	all := []string{"appended to a slice that the caller gives, it needs memory once"}
-	if e, ok := k.s.Node.(ast.Expr); ok && !ofBytes(k.p.Info.TypeOf(e)) {
+	if e, ok := k.s.Node.(ast.Expr); ok && !check.IsBytes(k.p.Info.TypeOf(e)) {
 		all = append(all, "an iterator (Go 1.23) needs none for callers that only range over it")
 	}
 	if recv := k.receiver(); recv != "" {
@@ -519,7 +520,7 @@ func (k *subject) appender() string {
 	}
 	into := func(other *types.Func) bool {
 		for p := range other.Signature().Params().Variables() {
-			if ofBytes(p.Type()) {
+			if check.IsBytes(p.Type()) {
 				return other.Signature().Params().Len() > fn.Signature().Params().Len()
 			}
 		}

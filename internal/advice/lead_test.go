@@ -348,13 +348,15 @@ func TestGoroutinesAreNamed(t *testing.T) {
 func TestRoomForOuterRounds(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\nfunc once(in []int) (out []int) {\n\tfor _, n := range in {\n"+
 		"\t\tout = append(out, n)\n\t}\n\treturn out\n}\n\nfunc again(all [][]int) (out []int) {\n"+
-		"\tfor _, in := range all {\n\t\tfor _, n := range in {\n\t\t\tout = append(out, n)\n\t\t}\n\t}\n\treturn out\n}\n")
+		"\tfor _, in := range all {\n\t\tfor _, n := range in {\n\t\t\tout = append(out, n)\n\t\t}\n\t}\n\treturn out\n}\n\n"+
+		"func more(in []int) (out []int) {\n\tfor _, n := range in {\n\t\tout = append(out, n)\n\t}\n\treturn append(out, 1)\n}\n")
 	want := map[string]string{
+		"more":  "make room for len(in) elements as the first is appended, and for what m.go:23 appends",
 		"once":  "make room for len(in) elements as the first is appended",
 		"again": "make room for len(in) elements as the first is appended, or for those of all rounds of the loop over all (m.go:11)",
 	}
 	for _, s := range p.Sites() {
-		if s.Kind != life.Append {
+		if s.Kind != life.Append || p.Growth(s).Loop == nil {
 			continue
 		}
 		grows := &site{Totals: Totals{Bytes: 24, Objects: 2}, sizes: map[int64]*Totals{8: {Bytes: 8, Objects: 1},

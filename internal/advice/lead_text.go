@@ -2,9 +2,7 @@ package advice
 
 import (
 	"cmp"
-	"go/types"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -52,11 +50,11 @@ func (k *subject) leadConvert() string {
 	switch {
 	case life.Only(made, looks): // which the compiler does without a copy where the conversion stands there
 		return ""
-	case text && ofBytes(made.X.Type()) && at != "":
+	case text && check.IsBytes(made.X.Type()) && at != "":
 		return "m[string(b)] looks bytes up without a copy (" + at + "): only a new key needs one"
 	case text && check.IsInteger(made.X.Type()):
 		return "WriteRune and utf8.AppendRune (Go 1.18) write it without a text"
-	case text && (!ofBytes(made.X.Type()) || k.life.kind > unproved && k.p.Origin(made.X).OnlyFresh()):
+	case text && (!check.IsBytes(made.X.Type()) || k.life.kind > unproved && k.p.Origin(made.X).OnlyFresh()):
 		return "a strings.Builder, where it is filled from the beginning, needs no copy at the end"
 	}
 	for _, c := range life.Calls(made) {
@@ -95,12 +93,6 @@ func looks(use ssa.Instruction) bool {
 	return lookup || compares(use)
 }
 
-// ofBytes reports whether t is a slice of bytes.
-func ofBytes(t types.Type) bool {
-	list, ok := t.Underlying().(*types.Slice)
-	return ok && types.Identical(list.Elem().Underlying(), types.Typ[types.Byte])
-}
-
 // variant names the function that takes a text as it is before its conversion, or returns "".
 func (k *subject) variant(c *ssa.CallCommon, v *ssa.Convert) string {
 	fn := called(c)
@@ -116,12 +108,8 @@ func (k *subject) variant(c *ssa.CallCommon, v *ssa.Convert) string {
 	case recv != nil && !c.IsInvoke():
 		at--
 	}
-	names := []string{fn.Name() + "String", fn.Name() + "Bytes", strings.TrimSuffix(fn.Name(), "String")}
-	for _, name := range names {
-		if other := k.sibling(fn, name); name != fn.Name() && other != nil && at >= 0 &&
-			at < other.Signature().Params().Len() && types.Identical(other.Signature().Params().At(at).Type(), v.X.Type()) {
-			return nameOf(other)
-		}
+	if other := check.Sibling(fn, at); other != nil {
+		return nameOf(other)
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ func (k *subject) judge() {
 		case life.Append:
 			if call, ok := k.s.Node.(*ast.CallExpr); ok && !call.Ellipsis.IsValid() && k.regrows() {
 				k.propose((*mender).capacity, "prealloc", "make room for %s elements as the first is appended%s", k.length(),
-					k.outerRounds())
+					k.besides())
 			}
 		}
 	}
@@ -141,15 +141,28 @@ func (m *mender) mapped() {
 	}
 }
 
-// outerRounds says which rounds add to the list beside those of the innermost loop, or returns "".
-func (k *subject) outerRounds() string {
-	if k.growth.Most == k.growth.Loop {
-		return ""
+// besides says what adds to the list beside the rounds of the innermost loop, or returns "".
+func (k *subject) besides() (text string) {
+	loop := k.growth.Loop
+	if at := k.p.Stmt(k.growth.Most); k.growth.Most != loop && at != nil {
+		text = ", or for those of all rounds of " + k.loop(at)
 	}
-	if at := k.p.Stmt(k.growth.Most); at != nil {
-		return ", or for those of all rounds of " + k.loop(at)
+	for _, use := range *k.s.Value.Referrers() {
+		list, ok := use.(*ssa.Phi)
+		if !ok || list.Block() != loop.Head {
+			continue
+		}
+		for _, use := range *list.Referrers() {
+			call, ok := use.(*ssa.Call)
+			if !ok || loop.Has(call.Block()) || len(call.Call.Args) == 0 || call.Call.Args[0] != list {
+				continue
+			}
+			if of, ok := call.Call.Value.(*ssa.Builtin); ok && of.Name() == "append" {
+				return text + ", and for what " + k.x.position(k.p, call.Pos()) + " appends"
+			}
+		}
 	}
-	return ""
+	return text
 }
 
 // length is the expression of how often a loop runs.

@@ -43,3 +43,10 @@ func after(s string) int {
 	bufs.Put(buf)
 	return len(b) // want `b was put back into the pool`
 }
+
+func emptied(s string) {
+	bp := pages.Get().(*[]byte)
+	*bp = append(*bp, s...)
+	pages.Put(bp)
+	*bp = nil // want `bp was put back into the pool`
+}

@@ -32,3 +32,10 @@ func again(s string) {
 	buf.WriteString(s)
 	bufs.Put(buf)
 }
+
+type typed struct{ sync.Pool }
+
+func (p *typed) put(buf **bytes.Buffer) {
+	p.Put(*buf)
+	*buf = nil // the caller has it no more
+}
