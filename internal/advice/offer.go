@@ -105,7 +105,11 @@ func (k *subject) offered() string {
 // served says what could keep an object that the callee returns; "" for texts and the like.
 func (k *subject) served() string {
 	if t := k.object(); t != nil {
-		return "if one " + named(k.p.Pkg, t) + " may serve again, " + k.again("it")
+		who, unsure := strings.CutPrefix(k.again("it"), "if nobody keeps it, ")
+		if unsure {
+			who = "and nobody keeps it, " + who
+		}
+		return "if one " + named(k.p.Pkg, t) + " may serve again, " + who
 	}
 	return ""
 }
