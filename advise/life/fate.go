@@ -384,7 +384,7 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, in where) {
 
 // result follows result number n of a call.
 func (w *walker) result(c ssa.CallInstruction, n int, in where) {
-	switch v := result(c, n).(type) {
+	switch v := ResultOf(c, n).(type) {
 	case nil:
 	case *ssa.Extract:
 		if refers(v.Type(), 0) {

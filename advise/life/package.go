@@ -185,6 +185,9 @@ func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
 	}
 }
 
+// Callers are the calls in the package that name a function.
+func (p *Package) Callers(fn *ssa.Function) []ssa.CallInstruction { return p.callers[fn] }
+
 // Value returns the value of an expression of the files, or nil: constants, types and
 // dead code have none.
 func (p *Package) Value(e ast.Expr) ssa.Value { return p.values[ast.Unparen(e)] }

@@ -60,7 +60,7 @@ func (m *mender) frame(array string) bool {
 	switch {
 	case m.s.Kind == life.Make:
 		added = fmt.Sprintf("make(%s, %s)", m.text(of), added)
-		if len(call.Args) == 2 && life.Elements(m.s.Value) {
+		if len(call.Args) == 2 && elements(m.s.Value) {
 			break
 		}
 		if !m.plainInt(call.Args[1]) || !m.plainInt(last) {

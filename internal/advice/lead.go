@@ -37,7 +37,7 @@ var leads = map[life.Kind]func(*subject) string{
 
 // lead says what would make the memory needless; "" where nothing is known.
 func (k *subject) lead() string {
-	if life.Once(k.s.Func) {
+	if runsOnce(k.s.Func) {
 		return "this runs once, as the package is initialized or by a sync.Once"
 	}
 	if of := leads[k.s.Kind]; of != nil {
@@ -131,7 +131,7 @@ func (k *subject) fresh() bool { return k.growth.Of != nil && k.p.Origin(k.growt
 // joins reports whether the append adds a whole list to one that was made without room for it.
 func (k *subject) joins() bool {
 	call, ok := k.s.Node.(*ast.CallExpr)
-	return ok && call.Ellipsis.IsValid() && k.growth.Begin != nil && !life.Spare(k.growth.Begin)
+	return ok && call.Ellipsis.IsValid() && k.growth.Begin != nil && !spare(k.growth.Begin)
 }
 
 // enclosing returns the outermost loop around the expression within its function, or nil.
@@ -323,7 +323,7 @@ func (k *subject) put() (field, in string) {
 			case *ssa.FieldAddr:
 				field = k.fieldName(at)
 			case *ssa.IndexAddr:
-				if len(life.Calls(v)) > 0 { // in the list of last arguments
+				if len(takers(v)) > 0 { // in the list of last arguments
 					continue
 				}
 				in = "slice"
@@ -402,7 +402,7 @@ func (k *subject) own(fn *types.Func) bool {
 func (k *subject) leadBox() string {
 	t := named(k.p.Pkg, k.s.Type)
 	var callee, place, pointer string
-	calls := life.Calls(k.s.Value)
+	calls := takers(k.s.Value)
 	for _, c := range calls {
 		if fn := called(c); fn != nil && fn.Pkg() != nil && callee == "" {
 			callee = k.unboxed(fn, t)

@@ -27,7 +27,7 @@ func (k *subject) leadConcat() string {
 // lookedUp returns the first place at which a text is the key of a map, "" for none, and whether it is nothing else.
 func (k *subject) lookedUp() (at string, only bool) {
 	only = true
-	for _, use := range k.p.Ends(k.s.Value) {
+	for _, use := range endsOf(k.p, k.s.Value) {
 		switch i := use.(type) {
 		case *ssa.Lookup:
 			at = cmp.Or(at, k.x.position(k.p, i.Pos()))
@@ -57,7 +57,7 @@ func (k *subject) leadConvert() string {
 	case text && (!check.IsBytes(made.X.Type()) || k.life.kind > unproved && k.p.Origin(made.X).OnlyFresh()):
 		return "a strings.Builder, where it is filled from the beginning, needs no copy at the end"
 	}
-	for _, c := range life.Calls(made) {
+	for _, c := range takers(made) {
 		if name := k.variant(c, made); name != "" {
 			return name + " takes the " + from + " itself"
 		}

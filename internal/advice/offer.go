@@ -60,7 +60,7 @@ var suits = map[string]func(*subject) bool{
 	},
 	"compared": func(k *subject) bool { return k.s != nil && k.s.Value != nil && life.Only(k.s.Value, compares) },
 	"boxed":    func(k *subject) bool { return k.s != nil && k.s.Kind == life.Box },
-	"elements": func(k *subject) bool { return k.s != nil && k.s.Value != nil && life.Elements(k.s.Value) },
+	"elements": func(k *subject) bool { return k.s != nil && k.s.Value != nil && elements(k.s.Value) },
 }
 
 // ofAny matches types that lead to values of any type.
@@ -70,7 +70,7 @@ var ofAny = regexp.MustCompile(`[*\]](any|interface\{\})$`)
 // may matter.
 func (k *subject) offered() string {
 	offers, known := instead[plainName(k.c.callee)]
-	if k.s != nil && life.Once(k.s.Func) {
+	if k.s != nil && runsOnce(k.s.Func) {
 		return "; this runs once, as the package is initialized or by a sync.Once"
 	}
 	lent := ""

@@ -182,7 +182,7 @@ func (k *subject) local() bool {
 
 // consumer is the function that the value is an argument of, or "".
 func (k *subject) consumer() string {
-	for _, c := range life.Calls(k.s.Value) {
+	for _, c := range takers(k.s.Value) {
 		switch fn := c.StaticCallee(); {
 		case fn != nil:
 			return shortName(fn.String())

@@ -1,0 +1,143 @@
+package advice
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// elements reports whether a slice is only read and written by its elements, so that nobody sees what capacity it has.
+func elements(list ssa.Value) bool {
+	return life.Only(list, func(use ssa.Instruction) bool {
+		call, ok := use.(*ssa.Call)
+		if !ok {
+			_, element := use.(*ssa.IndexAddr)
+			return element
+		}
+		of, ok := call.Call.Value.(*ssa.Builtin)
+		return ok && slices.Contains([]string{"len", "copy", "clear"}, of.Name())
+	})
+}
+
+// spare reports whether what makes a slice leaves room behind its last element.
+func spare(made ssa.Value) bool {
+	switch m := made.(type) {
+	case *ssa.MakeSlice:
+		n, isConst := m.Len.(*ssa.Const)
+		c, capConst := m.Cap.(*ssa.Const)
+		return m.Len != m.Cap && !(isConst && capConst && n.Int64() == c.Int64())
+	case *ssa.Alloc: // of an array, for a constant capacity
+		arr, ok := m.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
+		return ok && slices.ContainsFunc(*m.Referrers(), func(use ssa.Instruction) bool {
+			cut, ok := use.(*ssa.Slice)
+			if !ok || cut.High == nil {
+				return false
+			}
+			high, ok := cut.High.(*ssa.Const)
+			return ok && high.Int64() < arr.Len()
+		})
+	}
+	return false
+}
+
+// takers are those that a value is given to, itself or in the list of last arguments.
+func takers(v ssa.Value) []*ssa.CallCommon { return through(v, map[ssa.Value]bool{}) }
+
+func through(v ssa.Value, seen map[ssa.Value]bool) (all []*ssa.CallCommon) {
+	if v == nil || v.Referrers() == nil || seen[v] {
+		return nil
+	}
+	seen[v] = true
+	for _, use := range *v.Referrers() {
+		switch i := use.(type) {
+		case ssa.CallInstruction:
+			if _, builtin := i.Common().Value.(*ssa.Builtin); !builtin && slices.Contains(i.Common().Args, v) {
+				all = append(all, i.Common())
+			}
+		case *ssa.Phi, *ssa.Slice, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface:
+			all = append(all, through(use.(ssa.Value), seen)...)
+		case *ssa.Store:
+			at, element := i.Addr.(*ssa.IndexAddr)
+			if element && i.Val == v {
+				if list, ok := at.X.(*ssa.Alloc); ok {
+					all = append(all, through(list, seen)...)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// runsOnce reports whether a function runs once: as a package is initialized, or by a sync.Once.
+func runsOnce(fn *ssa.Function) bool {
+	for ; fn != nil; fn = fn.Parent() {
+		if fn.Parent() == nil {
+			return fn.Signature.Recv() == nil && (fn.Name() == "init" || strings.HasPrefix(fn.Name(), "init#"))
+		}
+		for _, b := range fn.Parent().Blocks {
+			for _, instr := range b.Instrs {
+				call, ok := instr.(ssa.CallInstruction)
+				if !ok || !slices.Contains(onces, fullName(call.Common())) {
+					continue
+				}
+				for _, v := range call.Common().Args {
+					if made, ok := v.(*ssa.MakeClosure); v == fn || ok && made.Fn == fn {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// onces call a function once.
+var onces = []string{"sync.Once.Do", "sync.OnceFunc", "sync.OnceValue", "sync.OnceValues"}
+
+// fullName is the plain name of the function that a call names, or "".
+func fullName(c *ssa.CallCommon) string {
+	if fn := called(c); fn != nil {
+		return plainName(fn.FullName())
+	}
+	return ""
+}
+
+// endsOf are the instructions that use a value in the end: under all of its names, and where the package calls the
+// function that returns it.
+func endsOf(p *life.Package, v ssa.Value) (uses []ssa.Instruction) {
+	seen := map[ssa.Value]bool{}
+	var follow func(v ssa.Value)
+	follow = func(v ssa.Value) {
+		if v == nil || v.Referrers() == nil || seen[v] {
+			return
+		}
+		seen[v] = true
+		for _, use := range *v.Referrers() {
+			switch i := use.(type) {
+			case *ssa.DebugRef:
+			case *ssa.Phi, *ssa.ChangeType:
+				follow(use.(ssa.Value))
+			case *ssa.Return:
+				calls := p.Callers(i.Parent())
+				for _, c := range calls {
+					for n, r := range i.Results {
+						if r == v {
+							follow(life.ResultOf(c, n))
+						}
+					}
+				}
+				if len(calls) == 0 {
+					uses = append(uses, use)
+				}
+			default:
+				uses = append(uses, use)
+			}
+		}
+	}
+	follow(v)
+	return uses
+}
