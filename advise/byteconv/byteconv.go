@@ -60,6 +60,10 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && i == 0 && fn.Name() == "Write" &&
 		types.IsInterface(p.TypeOf(sel.X)) && writes(fn) {
 		if n := check.NamedOf(p.TypeOf(sel.X)); n == nil || n.Obj().Pkg().Path() != "hash" { // hashes take no strings
+			if _, joined := ast.Unparen(s).(*ast.BinaryExpr); joined && !constant {
+				p.Report(call.Args[0], "the parts are joined for Write; io.WriteString writes one after another")
+				return
+			}
 			p.Report(call.Args[0], "[]byte(s) is copied for Write; io.WriteString writes the string itself where the "+
 				"writer can", fix(p, cur, call, sel, s)...)
 		}

@@ -18,6 +18,7 @@ type Growth struct {
 	Sized  bool      // made with a capacity
 	Field  string    // the field that holds it between the rounds, as Type.field
 	Of     ssa.Value // what has the field, or nil
+	Cut    bool      // it begins as what was there, cut to no elements
 	Begin  ssa.Value // the value that makes it in this function, or nil
 }
 
@@ -47,10 +48,8 @@ func (p *Package) Growth(s *Site) (g Growth) {
 		if m, ok := g.Begin.(ssa.Instruction); ok && s.Kind == MapGrow {
 			grows = m.Parent() == s.Func && !l.Has(m.Block())
 		}
-		if of, ok := g.Of.(ssa.Instruction); ok && l.Has(of.Block()) { // each round has another
-			grows = false
-		}
-		if !grows || !l.Has(s.Instr.Block()) {
+		of, ok := g.Of.(ssa.Instruction)
+		if !grows || !l.Has(s.Instr.Block()) || ok && l.Has(of.Block()) { // each round has another object
 			continue
 		}
 		if g.Most = l; g.Loop == nil {
@@ -104,6 +103,8 @@ func (p *Package) begins(v ssa.Value, kind Kind, g *Growth, heads map[*ssa.Basic
 			p.begins(x.Call.Args[0], kind, g, heads, seen)
 		}
 	case *ssa.Slice:
+		n, ok := x.High.(*ssa.Const)
+		g.Cut = g.Cut || ok && n.Int64() == 0
 		p.begins(x.X, kind, g, heads, seen)
 	case *ssa.UnOp:
 		if f, ok := x.X.(*ssa.FieldAddr); ok {

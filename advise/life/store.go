@@ -163,20 +163,17 @@ func (h Holder) named(name string) Holder {
 
 // fieldOf returns the field of a local variable or a parameter that addr points to, or "".
 func fieldOf(addr ssa.Value) string {
-	f, ok := addr.(*ssa.FieldAddr)
-	if !ok {
-		return ""
-	}
-	switch f.X.(type) {
-	case *ssa.Alloc, *ssa.Parameter:
-		return fieldName(f.X.Type(), f.Field)
+	if f, ok := addr.(*ssa.FieldAddr); ok {
+		switch f.X.(type) {
+		case *ssa.Alloc, *ssa.Parameter:
+			return fieldName(f.X.Type(), f.Field)
+		}
 	}
 	return ""
 }
 
-// storedTo returns the values that are assigned to a local variable, its fields or
-// elements; only to the given field, unless that is "". With params it does so of what
-// a parameter points to, which may have other values.
+// storedTo returns the values that are assigned to a local variable, its fields or elements; only to the given field,
+// unless that is "". With params it does so of what a parameter points to, which may have other values.
 func storedTo(addr ssa.Value, field string, params bool) (vals []ssa.Value) {
 	for {
 		switch x := addr.(type) {

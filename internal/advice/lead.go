@@ -23,8 +23,8 @@ var leads = map[life.Kind]func(*subject) string{
 	life.Concat: (*subject).leadConcat, life.Convert: (*subject).leadConvert, life.Box: (*subject).leadBox,
 	life.Closure:     (*subject).leadClosure,
 	life.MethodValue: func(*subject) string { return "made once and kept, it serves all calls" },
-	life.Channel: func(k *subject) string {
-		return "once nobody waits on it any more, " + strings.TrimPrefix(k.again("one channel"), "if nobody keeps it, ")
+	life.Channel: func(*subject) string {
+		return "a sync.Pool could keep channels for other calls, if nobody receives, sends or closes once one is put back"
 	},
 	life.Variadic: func(*subject) string { return "a function that takes one after the other needs no list" },
 	life.Go: func(*subject) string {
@@ -52,7 +52,7 @@ func (k *subject) result() string {
 	if e, ok := k.s.Node.(ast.Expr); ok && !check.IsBytes(k.p.Info.TypeOf(e)) {
 		all = append(all, "an iterator (Go 1.23) needs none for callers that only range over it")
 	}
-	if recv := k.receiver(); recv != "" {
+	if recv := k.receiver(); recv != "" && k.p.Loop(k.s.Instr.Block()) == nil { // one at a time
 		all = append(all, recv+" could lend one that it keeps, until the next call")
 	}
 	return either(all...)
@@ -96,7 +96,7 @@ func (k *subject) leadMake() string {
 	case k.life.kind == escaped:
 		return k.result()
 	case k.life.holder.Kind == life.Field:
-		return "slices.Grow(" + k.life.holder.Name + "[:0], n) takes the last one's memory, once nobody has that"
+		return "slices.Grow(" + k.life.holder.Name + "[:0], n)[:n] takes the last one's memory, once nobody has that"
 	}
 	return ""
 }
@@ -114,9 +114,10 @@ func (k *subject) leadAppend() string {
 	}
 	reuse := ""
 	switch {
-	case k.growth.Field != "" && k.fresh(): // its object is new, and so is the list
+	case k.growth.Field != "" && (k.growth.Cut || k.fresh()): // done, or its object is new, and so is the list
 	case k.growth.Field != "":
-		reuse = "field " + k.growth.Field + ", cut to [:0] in place of made again, keeps its memory"
+		reuse = "field " + k.growth.Field +
+			", cut to [:0] in place of made again, keeps its memory, where its object is used again"
 	case k.life.kind <= unproved:
 		reuse = k.again("one slice, cut to [:0],")
 	case k.life.kind == escaped && k.p.Origin(k.s.Instr.(*ssa.Call).Call.Args[0]).Params == 0:
@@ -140,9 +141,13 @@ func (k *subject) enclosing() (outer ast.Stmt) {
 		switch n := n.(type) {
 		case *ast.FuncLit, *ast.FuncDecl:
 			outer = nil
-		case *ast.ForStmt, *ast.RangeStmt:
+		case *ast.ForStmt:
 			if outer == nil {
-				outer = n.(ast.Stmt)
+				outer = n
+			}
+		case *ast.RangeStmt:
+			if outer == nil && n.Body.Pos() < k.s.Node.Pos() {
+				outer = n
 			}
 		}
 	}
@@ -178,7 +183,7 @@ func (k *subject) leadMap() string {
 		reuse = k.again("one map, emptied by clear,")
 	}
 	made, ok := k.s.Instr.(*ssa.MakeMap)
-	if !ok || life.Roomy(made) {
+	if _, literal := k.s.Node.(*ast.CompositeLit); !ok || literal || life.Roomy(made) {
 		return reuse
 	}
 	room := "where the number of its entries can be told, make takes it"
@@ -257,7 +262,8 @@ func (k *subject) leadVariable() string {
 			if of, _, ok := strings.Cut(k.life.holder.Name, "."); ok && k.life.kind == kept && k.life.holder.Kind == life.Field {
 				return text + " shares it: beside the function, as a field of " + of + ", it lies in that"
 			}
-			return text + " shares it: as a field of a struct that has both functions as methods, it lies in that"
+			return text + " shares it: a struct made for the call, which has it and all else that the function captures " +
+				"as fields, and the function as a method, is one object"
 		}
 		text += " reads it: a copy of what that needs, in a variable that is set once, leaves it on the stack"
 		if alloc, ok := k.s.Value.(*ssa.Alloc); ok && slices.ContainsFunc(k.s.Func.Params, func(p *ssa.Parameter) bool {
@@ -491,7 +497,7 @@ func (k *subject) leadClosure() string {
 		return ""
 	case field != "":
 		return "field " + field + " could hold what the function captures (" + captures +
-			") in place of it, and whoever calls it call a method of that"
+			") in place of it, if it holds no other functions, and whoever calls it call a method of that"
 	case k.life.kind == escaped && !reads: // callers need the variables themselves
 		return ""
 	case k.life.kind == escaped:

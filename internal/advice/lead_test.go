@@ -114,8 +114,35 @@ type list struct{ of []string }
 
 func (l *list) fill(names []string) {
 	for _, n := range names {
-		l.of = append(l.of, n) // append: = field list.of, cut to [:0] in place of made again, keeps its memory
+		l.of = append(l.of, n) // append: field list.of, cut to [:0] in place of made again, keeps its memory, where
 	}
+}
+
+func (l *list) refill(names []string) {
+	all := l.of[:0]
+	for _, n := range names {
+		all = append(all, n) // append: make it with room for all rounds of the loop over names (m
+	}
+	l.of = all
+}
+
+func ranged2(a []string, b string) (n int) {
+	for _, s := range append(a, b) { // append: -
+		n += len(s)
+	}
+	return n
+}
+
+func literal() int {
+	m := map[string]int{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9} // map made: = a sync.Pool, or the caller, could keep one map, emptied by clear, for all calls
+	return len(m)
+}
+
+func (k *keeper) several(n int) (all [][]byte) {
+	for range n {
+		all = append(all, make([]byte, n)) // make: = appended to a slice that the caller gives, it needs memory once
+	}
+	return all
 }
 
 func joined(a, b []byte) []byte {
@@ -139,7 +166,7 @@ func start(n int) {
 }
 
 func waited() {
-	done := make(chan bool) // channel: once nobody waits on it any more, a sync.Pool, or the caller, could keep one
+	done := make(chan bool) // channel: a sync.Pool could keep channels for other calls, if nobody
 	go func() { close(done) }()
 	<-done
 }
@@ -189,7 +216,7 @@ func ranged(b big, each func(func(int))) {
 }
 
 func shared(each func(func())) (n int) {
-	sum := 0 // variable on the heap: shares it: as a field of a struct
+	sum := 0 // variable on the heap: shares it: a struct made for the call
 	each(func() { sum++ })
 	return sum
 }

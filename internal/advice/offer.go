@@ -120,7 +120,8 @@ func (k *subject) object() types.Type {
 		return nil
 	}
 	for _, v := range life.Results(k.s.Value) {
-		if _, is := v.Type().Underlying().(*types.Pointer); is || types.IsInterface(v.Type()) {
+		_, is := v.Type().Underlying().(*types.Pointer)
+		if is || types.IsInterface(v.Type()) && !types.Identical(v.Type(), types.Universe.Lookup("error").Type()) {
 			return v.Type()
 		}
 	}
