@@ -38,7 +38,7 @@ var leads = map[life.Kind]func(*subject) string{
 // lead says what would make the memory needless; "" where nothing is known.
 func (k *subject) lead() string {
 	if runsOnce(k.s.Func) {
-		return "this runs once, as the package is initialized or by a sync.Once"
+		return onlyOnce
 	}
 	if of := leads[k.s.Kind]; of != nil {
 		return of(k)
@@ -431,6 +431,9 @@ func (k *subject) leadBox() string {
 func (k *subject) returnedBox(t string) string {
 	all := []string{t}
 	for _, b := range k.s.Func.Blocks {
+		if len(b.Instrs) == 0 {
+			continue
+		}
 		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
 		if !ok {
 			continue
@@ -462,8 +465,13 @@ func (k *subject) unboxed(fn *types.Func, t string) string {
 		}
 	}
 	sig := fn.Signature()
+	quiet := sig.Variadic() && sig.Results().Len() == 0
+	if quiet {
+		list, ok := sig.Params().At(sig.Params().Len() - 1).Type().(*types.Slice)
+		quiet = ok && types.IsInterface(list.Elem())
+	}
 	switch {
-	case sig.Variadic() && sig.Results().Len() == 0:
+	case quiet:
 		return "if " + nameOf(fn) + " often does nothing with it, as a logger below its level, ask that before the call"
 	case k.own(fn) && sig.Recv() != nil:
 		return nameOf(fn) + " could take " + t + " itself, if all callers give that"

@@ -161,8 +161,13 @@ var once sync.Once
 
 func start(n int) {
 	once.Do(func() {
-		shared(func(f func()) { println(fmt.Sprint(n)) }) // closure: this runs once, as the package is initialized
+		shared(func(f func()) { println(fmt.Sprint(n)) }) // closure: this runs only as the package is initialized
 	})
+}
+
+var afterwards = func(n int) int {
+	b := make([]byte, n) // make: a sync.Pool, or the caller, could keep one slice for all calls
+	return len(fill(b))
 }
 
 func waited() {

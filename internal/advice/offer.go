@@ -71,7 +71,7 @@ var ofAny = regexp.MustCompile(`[*\]](any|interface\{\})$`)
 func (k *subject) offered() string {
 	offers, known := instead[plainName(k.c.callee)]
 	if k.s != nil && runsOnce(k.s.Func) {
-		return "; this runs once, as the package is initialized or by a sync.Once"
+		return "; " + onlyOnce
 	}
 	lent := ""
 	for _, o := range offers {

@@ -72,28 +72,29 @@ func through(v ssa.Value, seen map[ssa.Value]bool) (all []*ssa.CallCommon) {
 	return all
 }
 
-// runsOnce reports whether a function runs once: as a package is initialized, or by a sync.Once.
+// runsOnce reports whether a function initializes a package, or is called by a sync.Once.
 func runsOnce(fn *ssa.Function) bool {
-	for ; fn != nil; fn = fn.Parent() {
-		if fn.Parent() == nil {
-			return fn.Signature.Recv() == nil && (fn.Name() == "init" || strings.HasPrefix(fn.Name(), "init#"))
-		}
-		for _, b := range fn.Parent().Blocks {
-			for _, instr := range b.Instrs {
-				call, ok := instr.(ssa.CallInstruction)
-				if !ok || !slices.Contains(onces, fullName(call.Common())) {
-					continue
-				}
-				for _, v := range call.Common().Args {
-					if made, ok := v.(*ssa.MakeClosure); v == fn || ok && made.Fn == fn {
-						return true
-					}
+	if fn.Parent() == nil {
+		return fn.Signature.Recv() == nil && (fn.Name() == "init" || strings.HasPrefix(fn.Name(), "init#"))
+	}
+	for _, b := range fn.Parent().Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(ssa.CallInstruction)
+			if !ok || !slices.Contains(onces, fullName(call.Common())) {
+				continue
+			}
+			for _, v := range call.Common().Args {
+				if made, ok := v.(*ssa.MakeClosure); v == fn || ok && made.Fn == fn {
+					return true
 				}
 			}
 		}
 	}
 	return false
 }
+
+// onlyOnce is said of what such a function makes.
+const onlyOnce = "this runs only as the package is initialized, or once for each sync.Once"
 
 // onces call a function once.
 var onces = []string{"sync.Once.Do", "sync.OnceFunc", "sync.OnceValue", "sync.OnceValues"}
