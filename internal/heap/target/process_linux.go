@@ -228,15 +228,23 @@ func (p *Process) Stopped(copied func() error) (time.Duration, error) {
 	return traced(func() (time.Duration, error) { return p.whileStopped(copied) })
 }
 
-// traced runs do on one thread, as ptrace serves only the thread that attached. A thread that does
-// not stop cannot be detached either: then the goroutine keeps its thread, and the kernel lets go
-// when both end.
-func traced(do func() (time.Duration, error)) (time.Duration, error) {
-	runtime.LockOSThread()
-	stop, err := do()
-	if !errors.Is(err, errStuck) {
-		runtime.UnlockOSThread()
-	}
+// traced runs do on one thread, as ptrace serves only the thread that attached. A thread that does not stop cannot be
+// detached either: then the kernel lets go as ours ends, with its goroutine. The main thread never does.
+func traced(do func() (time.Duration, error)) (stop time.Duration, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			stop, err = traced(do) // on another one, as this goroutine keeps the main thread
+			runtime.UnlockOSThread()
+			return
+		}
+		if stop, err = do(); !errors.Is(err, errStuck) {
+			runtime.UnlockOSThread()
+		}
+	}()
+	<-done
 	return stop, err
 }
 

@@ -262,12 +262,8 @@ func TestThreadThatDoesNotStop(t *testing.T) {
 	defer p.Close()
 	p.MostStop = 200 * time.Millisecond
 	stopped := func() error {
-		result := make(chan error)
-		go func() { // the goroutine keeps its thread if another does not stop
-			_, err := p.Stopped(func() error { return nil })
-			result <- err
-		}()
-		return <-result
+		_, err := p.Stopped(func() error { return nil })
+		return err
 	}
 	until := time.Now().Add(time.Minute)
 	for err = nil; err == nil && time.Now().Before(until); { // until it waits for the child
@@ -283,6 +279,18 @@ func TestThreadThatDoesNotStop(t *testing.T) {
 	}
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTracesOffTheMainThread: the main thread does not end with its goroutine, and would keep what it traces.
+func TestTracesOffTheMainThread(t *testing.T) {
+	for range 1000 {
+		_, _ = traced(func() (time.Duration, error) {
+			if unix.Gettid() == unix.Getpid() {
+				t.Error("on the main thread")
+			}
+			return 0, nil
+		})
 	}
 }
 
