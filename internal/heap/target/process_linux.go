@@ -229,22 +229,23 @@ func (p *Process) Stopped(copied func() error) (time.Duration, error) {
 }
 
 // traced runs do on one thread, as ptrace serves only the thread that attached. A thread that does not stop cannot be
-// detached either: then the kernel lets go as ours ends, with its goroutine. The main thread never does.
+// detached either: then the goroutine keeps its thread, and the kernel lets go as both end. The main thread, which does
+// not end with its goroutine, traces nothing.
 func traced(do func() (time.Duration, error)) (stop time.Duration, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			stop, err = traced(do) // on another one, as this goroutine keeps the main thread
-			runtime.UnlockOSThread()
-			return
-		}
-		if stop, err = do(); !errors.Is(err, errStuck) {
-			runtime.UnlockOSThread()
-		}
-	}()
-	<-done
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		done := make(chan struct{})
+		go func() { // on another thread, as this goroutine keeps the main one
+			stop, err = traced(do)
+			close(done)
+		}()
+		<-done
+		runtime.UnlockOSThread()
+		return stop, err
+	}
+	if stop, err = do(); !errors.Is(err, errStuck) {
+		runtime.UnlockOSThread()
+	}
 	return stop, err
 }
 

@@ -154,17 +154,18 @@ func TestProcessOfAnotherUser(t *testing.T) {
 	}
 	defer p.Close()
 	errs := make(chan [3]error)
-	go func() {
+	go traced(func() (time.Duration, error) { // not on the main thread
 		runtime.LockOSThread() // and never unlock: the thread ends, and with it the user
 		const nobody = 65534
 		if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); e != 0 {
 			errs <- [3]error{e, e, e}
-			return
+			return 0, e
 		}
 		_, open := OpenProcess(cmd.Process.Pid)
 		_, stop := p.Stopped(func() error { return nil })
 		errs <- [3]error{open, stop, p.Read([]Range{{Addr: p.Maps[0].Start, Data: make([]byte, 8)}})}
-	}()
+		return 0, nil
+	})
 	for i, err := range <-errs {
 		if err == nil || !strings.Contains(err.Error(), "CAP_SYS_PTRACE") || !strings.Contains(err.Error(), "core file") {
 			t.Errorf("%s: %v", []string{"open", "stop", "read"}[i], err)
@@ -262,8 +263,12 @@ func TestThreadThatDoesNotStop(t *testing.T) {
 	defer p.Close()
 	p.MostStop = 200 * time.Millisecond
 	stopped := func() error {
-		_, err := p.Stopped(func() error { return nil })
-		return err
+		result := make(chan error)
+		go func() { // the goroutine keeps its thread if another does not stop
+			_, err := p.Stopped(func() error { return nil })
+			result <- err
+		}()
+		return <-result
 	}
 	until := time.Now().Add(time.Minute)
 	for err = nil; err == nil && time.Now().Before(until); { // until it waits for the child
@@ -285,12 +290,14 @@ func TestThreadThatDoesNotStop(t *testing.T) {
 // TestTracesOffTheMainThread: the main thread does not end with its goroutine, and would keep what it traces.
 func TestTracesOffTheMainThread(t *testing.T) {
 	for range 1000 {
-		_, _ = traced(func() (time.Duration, error) {
-			if unix.Gettid() == unix.Getpid() {
-				t.Error("on the main thread")
-			}
+		on := make(chan int)
+		go traced(func() (time.Duration, error) {
+			on <- unix.Gettid()
 			return 0, nil
 		})
+		if <-on == unix.Getpid() {
+			t.Fatal("on the main thread")
+		}
 	}
 }
 
