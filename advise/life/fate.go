@@ -250,13 +250,9 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in where) {
 		if !copies(i) {
 			w.value(i, in)
 		}
-	case *ssa.Slice:
-		if i.X == v {
-			w.value(i, in)
-		}
-	case *ssa.IndexAddr:
-		if i.X == v {
-			w.value(i, in)
+	case *ssa.Slice, *ssa.IndexAddr:
+		if part := instr.(ssa.Value); operand(part) == v {
+			w.value(part, in)
 		}
 	case *ssa.Lookup:
 		if i.X == v {

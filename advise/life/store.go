@@ -175,18 +175,9 @@ func fieldOf(addr ssa.Value) string {
 // storedTo returns the values that are assigned to a local variable, its fields or elements; only to the given field,
 // unless that is "". With params it does so of what a parameter points to, which may have other values.
 func storedTo(addr ssa.Value, field string, params bool) (vals []ssa.Value) {
-	for {
-		switch x := addr.(type) {
-		case *ssa.FieldAddr:
-			addr = x.X
-			continue
-		case *ssa.IndexAddr:
-			addr = x.X
-			continue
-		}
-		break
-	}
 	switch addr.(type) {
+	case *ssa.FieldAddr, *ssa.IndexAddr:
+		return storedTo(operand(addr), field, params)
 	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap:
 	case *ssa.Parameter:
 		if !params {

@@ -38,11 +38,8 @@ func Addressed(address ssa.Value) (uses []ssa.Instruction) {
 			if i.Val != address {
 				continue
 			}
-		case *ssa.FieldAddr:
-			uses = append(uses, Addressed(i)...)
-			continue
-		case *ssa.IndexAddr:
-			uses = append(uses, Addressed(i)...)
+		case *ssa.FieldAddr, *ssa.IndexAddr:
+			uses = append(uses, Addressed(use.(ssa.Value))...)
 			continue
 		}
 		uses = append(uses, use)
