@@ -261,7 +261,9 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in where) {
 	case *ssa.Next:
 		w.taken(i, in)
 	case *ssa.Index, *ssa.Extract:
-		w.element(instr.(ssa.Value), in)
+		if part := instr.(ssa.Value); refers(part.Type(), 0) {
+			w.value(part, in)
+		}
 	case *ssa.UnOp:
 		if i.Op == token.MUL || i.Op == token.ARROW {
 			w.taken(i, in)
@@ -343,13 +345,6 @@ func (w *walker) part(v ssa.Value, of types.Type, n int, in where) {
 	}
 	if st == nil || in.depth == itself || refers(st.Field(n).Type(), 0) {
 		w.unsure(open, func() { w.value(v, in) })
-	}
-}
-
-// element follows a part of a tuple or an array, if it can refer to memory.
-func (w *walker) element(e ssa.Value, in where) {
-	if refers(e.Type(), 0) {
-		w.value(e, in)
 	}
 }
 
