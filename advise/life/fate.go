@@ -332,16 +332,12 @@ func (w *walker) part(v ssa.Value, of types.Type, n int, in where) {
 	case in.field == names[n]:
 		in.field = ""
 	default:
-		others := 0
 		for i := range st.NumFields() {
 			if in.field != "" && names[i] == in.field {
 				return
 			}
-			if i != n && refers(st.Field(i).Type(), 0) {
-				others++
-			}
+			open = open || i != n && refers(st.Field(i).Type(), 0)
 		}
-		open = others > 0
 	}
 	if st == nil || in.depth == itself || refers(st.Field(n).Type(), 0) {
 		w.unsure(open, func() { w.value(v, in) })
