@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // A Kind says how a site allocates.
@@ -107,16 +108,12 @@ func (p *Package) At(file string, at int) []*Site {
 func nodesOf(files []*ast.File) (nodes map[token.Pos]ast.Node, taken map[*ast.CompositeLit]token.Pos) {
 	nodes, taken = map[token.Pos]ast.Node{}, map[*ast.CompositeLit]token.Pos{}
 	for _, f := range files {
-		ast.Inspect(f, func(n ast.Node) bool {
+		for n := range ast.Preorder(f) {
 			switch n := n.(type) {
-			case *ast.CallExpr:
-				nodes[n.Lparen] = n
-			case *ast.CompositeLit:
-				nodes[n.Lbrace] = n
-			case *ast.FuncLit:
-				nodes[n.Type.Func] = n
-			case *ast.BinaryExpr:
-				nodes[n.OpPos] = n
+			case *ast.CallExpr, *ast.CompositeLit, *ast.BinaryExpr, *ast.IndexExpr:
+				nodes[spot(n)] = n
+			case *ast.FuncLit, *ast.GoStmt, *ast.DeferStmt:
+				nodes[n.Pos()] = n
 			case *ast.UnaryExpr:
 				if lit, ok := ast.Unparen(n.X).(*ast.CompositeLit); ok {
 					taken[lit] = n.OpPos
@@ -125,12 +122,6 @@ func nodesOf(files []*ast.File) (nodes map[token.Pos]ast.Node, taken map[*ast.Co
 				nodes[n.TokPos] = n
 			case *ast.RangeStmt: // the body of a loop over an iterator is a closure
 				nodes[n.Range] = n
-			case *ast.GoStmt:
-				nodes[n.Go] = n
-			case *ast.DeferStmt:
-				nodes[n.Defer] = n
-			case *ast.IndexExpr:
-				nodes[n.Lbrack] = n
 			case *ast.SelectorExpr:
 				nodes[n.Sel.Pos()] = n
 			case *ast.Ident:
@@ -138,8 +129,7 @@ func nodesOf(files []*ast.File) (nodes map[token.Pos]ast.Node, taken map[*ast.Co
 					nodes[n.Pos()] = n
 				}
 			}
-			return true
-		})
+		}
 	}
 	return nodes, taken
 }
@@ -248,15 +238,7 @@ func (p *Package) span(n ast.Node) (from, to int) {
 // ofAppend reports whether n is a call of append.
 func (p *Package) ofAppend(n ast.Node) bool {
 	call, ok := n.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
-	if !ok {
-		return false
-	}
-	b, ok := p.Info.Uses[id].(*types.Builtin)
-	return ok && b.Name() == "append"
+	return ok && typeutil.Callee(p.Info, call) == types.Universe.Lookup("append")
 }
 
 // appended reports whether a slice is made only to be appended: append grows by its

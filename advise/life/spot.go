@@ -44,6 +44,7 @@ func Roomy(made *ssa.MakeMap) bool {
 	return made.Reserve != nil && !(fixed && n.Int64() <= small)
 }
 
+// spot returns the position of the operator of n; SSA gives it to calls, literals, operations and indexes too.
 func spot(n ast.Node) token.Pos {
 	switch n := n.(type) {
 	case *ast.CallExpr:
