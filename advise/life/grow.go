@@ -126,13 +126,6 @@ func some(n ssa.Value) bool {
 	return !ok || c.Int64() > 0
 }
 
-func (p *Package) loopsOf(fn *ssa.Function) loops {
-	if len(fn.Blocks) > 0 {
-		p.Loop(fn.Blocks[0]) // computes the loops
-	}
-	return p.loops[fn]
-}
-
 // rounds returns the expression that says how often a loop runs: what a range statement
 // ranges over, or the bound of a counter; nil for none.
 func (p *Package) rounds(l *Loop) ast.Expr {

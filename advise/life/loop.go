@@ -26,18 +26,9 @@ func (l *Loop) Left() bool {
 	return false
 }
 
-// loops are the loops of a function, smallest first.
-type loops []*Loop
-
 // Loop returns the innermost loop around a block, or nil.
 func (p *Package) Loop(b *ssa.BasicBlock) *Loop {
-	fn := b.Parent()
-	all, ok := p.loops[fn]
-	if !ok {
-		all = loopsOf(fn)
-		p.loops[fn] = all
-	}
-	for _, l := range all {
+	for _, l := range p.loopsOf(b.Parent()) {
 		if l.Has(b) {
 			return l
 		}
@@ -45,7 +36,17 @@ func (p *Package) Loop(b *ssa.BasicBlock) *Loop {
 	return nil
 }
 
-func loopsOf(fn *ssa.Function) (all loops) {
+// loopsOf returns the loops of a function, smallest first.
+func (p *Package) loopsOf(fn *ssa.Function) []*Loop {
+	all, ok := p.loops[fn]
+	if !ok {
+		all = naturalLoops(fn)
+		p.loops[fn] = all
+	}
+	return all
+}
+
+func naturalLoops(fn *ssa.Function) (all []*Loop) {
 	byHead := map[*ssa.BasicBlock]*Loop{}
 	for _, b := range fn.Blocks {
 		for _, head := range b.Succs {

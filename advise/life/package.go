@@ -79,8 +79,8 @@ type Package struct {
 	lines     map[line][]*Site
 	nodes     map[token.Pos]ast.Node // by the position that SSA gives an instruction
 	taken     map[*ast.CompositeLit]token.Pos
-	values    map[ast.Expr]ssa.Value  // of expressions
-	loops     map[*ssa.Function]loops // by function, computed on demand
+	values    map[ast.Expr]ssa.Value    // of expressions
+	loops     map[*ssa.Function][]*Loop // by function, computed on demand
 	summaries map[*ssa.Function]*Summary
 	callers   map[*ssa.Function][]ssa.CallInstruction
 	callees   map[*ssa.Function][]*ssa.Function
@@ -104,7 +104,7 @@ func Build(s Source) (p *Package, err error) {
 	for _, imported := range s.Pkg.Imports() {
 		prog.CreatePackage(imported, nil, nil, true)
 	}
-	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false), loops: map[*ssa.Function]loops{},
+	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false), loops: map[*ssa.Function][]*Loop{},
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
 		callees: map[*ssa.Function][]*ssa.Function{}, byName: map[string][]*ssa.Function{},
