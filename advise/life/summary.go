@@ -3,7 +3,6 @@ package life
 import (
 	"bytes"
 	"encoding/gob"
-	"errors"
 	"fmt"
 	"go/token"
 	"go/types"
@@ -87,33 +86,32 @@ func (*Facts) AFact() {}
 
 func (f *Facts) String() string { return fmt.Sprintf("%d functions", len(f.Funcs)) }
 
+// An entry is a function of Facts as GobEncode writes it.
+type entry struct {
+	Name    string
+	Summary *Summary
+}
+
 // GobEncode writes the functions in sorted order: equal facts encode to equal bytes.
 func (f *Facts) GobEncode() ([]byte, error) {
-	names := slices.Sorted(maps.Keys(f.Funcs))
-	all := make([]*Summary, len(names))
-	for i, name := range names {
-		all[i] = f.Funcs[name]
+	var all []entry
+	for _, name := range slices.Sorted(maps.Keys(f.Funcs)) {
+		all = append(all, entry{name, f.Funcs[name]})
 	}
 	var b bytes.Buffer
-	enc := gob.NewEncoder(&b)
-	err := errors.Join(enc.Encode(names), enc.Encode(all))
+	err := gob.NewEncoder(&b).Encode(all)
 	return b.Bytes(), err
 }
 
 // GobDecode reads what GobEncode wrote.
 func (f *Facts) GobDecode(data []byte) error {
-	var names []string
-	var all []*Summary
-	dec := gob.NewDecoder(bytes.NewReader(data))
-	if err := errors.Join(dec.Decode(&names), dec.Decode(&all)); err != nil {
+	var all []entry
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&all); err != nil {
 		return err
 	}
-	if len(names) != len(all) {
-		return fmt.Errorf("life: facts: %d names of %d functions", len(names), len(all))
-	}
 	f.Funcs = map[string]*Summary{}
-	for i, name := range names {
-		f.Funcs[name] = all[i]
+	for _, e := range all {
+		f.Funcs[e.Name] = e.Summary
 	}
 	return nil
 }
