@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -222,7 +223,8 @@ func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
 
 // grow adds the holders of f to u and reports whether that changed u. self is the index of the parameter.
 func (u *Use) grow(f *Fate, self int) bool {
-	was, kept := *u, slices.Clone(u.Keeps)
+	was := *u
+	was.Keeps = slices.Clone(u.Keeps)
 	for _, h := range f.Holders {
 		bit := uint32(1) << max(h.Index, 0)
 		switch {
@@ -248,8 +250,7 @@ func (u *Use) grow(f *Fate, self int) bool {
 			u.keep(Keep{h.Kind, h.Name, h.AsText, h.Perhaps})
 		}
 	}
-	return u.Returns != was.Returns || u.Within != was.Within || u.Into != was.Into ||
-		u.Deep != was.Deep || u.Perhaps != was.Perhaps || u.Name != was.Name || !slices.Equal(u.Keeps, kept)
+	return !reflect.DeepEqual(*u, was)
 }
 
 // own returns the name of the field that holds, or "" if it is unknown.
