@@ -62,15 +62,7 @@ func sliceOf(p *check.Pass, call *ast.CallExpr) ssa.Value {
 	if !ok || c.Call.Signature().Results().Len() == 0 || !slice(c.Call.Signature().Results().At(0).Type()) {
 		return nil
 	}
-	if _, tuple := c.Type().(*types.Tuple); !tuple {
-		return c
-	}
-	for _, instr := range *c.Referrers() {
-		if e, ok := instr.(*ssa.Extract); ok && e.Index == 0 {
-			return e
-		}
-	}
-	return nil
+	return life.ResultOf(c, 0)
 }
 
 // grown returns the expressions in fn that make the slice that it returns and that
