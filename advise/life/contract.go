@@ -97,11 +97,9 @@ func funcContract(fn *types.Func, n int) *Use {
 	sig, path := fn.Signature(), fn.Pkg().Path()
 	switch path {
 	case "sync/atomic", "internal/runtime/atomic":
-		if strings.HasPrefix(fn.Name(), "Store") || strings.HasPrefix(fn.Name(), "Swap") ||
-			strings.HasPrefix(fn.Name(), "CompareAndSwap") {
-			if n > 0 {
-				return &Use{Into: 1}
-			}
+		if n > 0 && (strings.HasPrefix(fn.Name(), "Store") || strings.HasPrefix(fn.Name(), "Swap") ||
+			strings.HasPrefix(fn.Name(), "CompareAndSwap")) {
+			return &Use{Into: 1}
 		}
 		return lets
 	case "sync":
@@ -109,8 +107,7 @@ func funcContract(fn *types.Func, n int) *Use {
 			return &Use{Into: 1}
 		}
 	case "sort":
-		switch fn.Name() {
-		case "Slice", "SliceStable": // they swap by reflection
+		if fn.Name() == "Slice" || fn.Name() == "SliceStable" { // they swap by reflection
 			return lets
 		}
 	}
