@@ -402,12 +402,10 @@ func copies(c *ssa.Convert) bool {
 // joined reports whether a concatenation is an operand of another one, with which the
 // compiler merges it.
 func joined(b *ssa.BinOp) bool {
-	for _, instr := range *b.Referrers() {
-		if outer, ok := instr.(*ssa.BinOp); ok && outer.Op == token.ADD && outer.Block() == b.Block() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(*b.Referrers(), func(instr ssa.Instruction) bool {
+		outer, ok := instr.(*ssa.BinOp)
+		return ok && outer.Op == token.ADD && outer.Block() == b.Block()
+	})
 }
 
 // IsString reports whether the underlying type of t is a string.
