@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -96,17 +97,37 @@ func (k *subject) leadMake() string {
 	case k.life.kind == escaped:
 		return k.result()
 	case k.life.holder.Kind == life.Field:
-		return "slices.Grow(" + k.life.holder.Name + "[:0], n)[:n] takes the last one's memory, once nobody has that"
+		field := k.life.holder.Name
+		if at := k.guarded(field); at != "" {
+			of, _, _ := strings.Cut(field, ".")
+			return "it is made only where " + field + " has none, or too little (" + at + "): a " + of +
+				" that serves again has it"
+		}
+		return "slices.Grow(" + field + "[:0], n)[:n] takes the last one's memory, once nobody has that"
+	}
+	return k.givenBack()
+}
+
+// givenBack says who could put what it is given into a sync.Pool, or returns "".
+func (k *subject) givenBack() string {
+	switch {
+	case k.life.kind != kept:
+	case k.life.holder.Kind == life.Goroutine:
+		return "from a sync.Pool, to which the goroutine gives it back once nobody uses it, one serves again"
+	case k.life.holder.Kind == life.Chan:
+		return "from a sync.Pool, to which whoever receives it gives it back once nobody uses it, one serves again"
 	}
 	return ""
 }
 
 func (k *subject) leadAppend() string {
-	room, at := "", k.enclosing()
+	room, at, outer := "", k.enclosing(), k.captured()
 	if k.growth.Most != nil {
 		at = k.p.Stmt(k.growth.Most)
 	}
 	switch {
+	case at == nil && outer != nil:
+		room = "made with room there, where the number of its elements can be told, it does not grow"
 	case at == nil && k.joins():
 		room = "one slice made with the length of all parts needs no other"
 	case at != nil && !k.growth.Sized && (k.growth.Field == "" || k.fresh()):
@@ -116,14 +137,15 @@ func (k *subject) leadAppend() string {
 	switch {
 	case k.growth.Field != "" && (k.growth.Cut || k.fresh()): // done, or its object is new, and so is the list
 	case k.growth.Field != "":
-		reuse = "field " + k.growth.Field +
-			", cut to [:0] in place of made again, keeps its memory, where its object is used again"
+		reuse = k.fieldRoom()
+	case outer != nil && returned(outer):
+		reuse = k.result()
 	case k.life.kind <= unproved:
 		reuse = k.again("one slice, cut to [:0],")
 	case k.life.kind == escaped && k.p.Origin(k.s.Instr.(*ssa.Call).Call.Args[0]).Params == 0:
 		reuse = k.result()
 	}
-	return either(room, reuse)
+	return either(room, cmp.Or(reuse, k.givenBack()))
 }
 
 // fresh reports whether the function made what has the field that grows.
@@ -190,7 +212,7 @@ func (k *subject) leadMap() string {
 	if at := k.filled(); at != nil {
 		room = "made with its size, it does not grow in " + k.loop(at)
 	}
-	return either(room, reuse)
+	return either(room, cmp.Or(reuse, k.givenBack()))
 }
 
 // filled returns the first loop after the expression that uses what is assigned to, or nil.
@@ -303,7 +325,7 @@ func (k *subject) leadObject() string {
 	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps:
 		return "field " + k.life.holder.Name + " could hold it as a value"
 	}
-	return ""
+	return k.givenBack()
 }
 
 // list reports whether a literal is that of a slice.
@@ -355,7 +377,8 @@ func (k *subject) put() (field, in string) {
 func (k *subject) fieldName(at *ssa.FieldAddr) string {
 	if of, ok := at.X.Type().Underlying().(*types.Pointer); ok {
 		if st, ok := of.Elem().Underlying().(*types.Struct); ok {
-			return named(k.p.Pkg, of.Elem()) + "." + st.Field(at.Field).Name()
+			t, _, _ := strings.Cut(named(k.p.Pkg, of.Elem()), "[")
+			return t + "." + st.Field(at.Field).Name()
 		}
 	}
 	return ""

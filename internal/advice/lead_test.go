@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -114,7 +115,7 @@ type list struct{ of []string }
 
 func (l *list) fill(names []string) {
 	for _, n := range names {
-		l.of = append(l.of, n) // append: field list.of, cut to [:0] in place of made again, keeps its memory, where
+		l.of = append(l.of, n) // append: field list.of keeps its memory, as m.go:115 cuts it; slices.Grow makes room for all at once, where
 	}
 }
 
@@ -124,6 +125,40 @@ func (l *list) refill(names []string) {
 		all = append(all, n) // append: make it with room for all rounds of the loop over names (m
 	}
 	l.of = all
+}
+
+type rows struct{ of, all, some, buf, few []string }
+
+func (r *rows) fill(names []string) {
+	for _, n := range names {
+		r.of = append(r.of, n)     // append: = field rows.of, cut to [:0] in place of made again (m.go:128), keeps its memory, where its object is used again
+		r.all = append(r.all, n)   // append: = each rows begins without it: made with room where the object is made (m.go:130), or in one that serves again, it grows less
+		r.some = append(r.some, n) // append: = it begins with room (m.go:130)
+	}
+}
+
+func (r *rows) reset() { r.of = nil }
+
+func newRows(n int) *rows { return &rows{some: make([]string, 0, n)} }
+
+func (r *rows) need(n int) {
+	if cap(r.buf) < n {
+		r.buf = make([]string, n) // make: = it is made only where rows.buf has none, or too little (m.go:133): a rows that serves again has it
+	}
+	r.few = make([]string, n) // make: = slices.Grow(rows.few[:0], n)[:n] takes the last one's memory, once nobody has that
+}
+
+func handed(c chan []byte, n int) {
+	c <- make([]byte, n) // make: = from a sync.Pool, to which whoever receives it gives it back once nobody uses it, one serves again
+	b := make([]byte, n) // make: = from a sync.Pool, to which the goroutine gives it back once nobody uses it, one serves again
+	go fill(b)
+}
+
+func collected(each func(func(int))) (all []int) {
+	each(func(n int) {
+		all = append(all, n) // append: made with room there, where the number of its elements can be told, it does not grow; or appended to a slice that the caller gives
+	})
+	return all
 }
 
 func ranged2(a []string, b string) (n int) {
@@ -340,17 +375,26 @@ func TestLeads(t *testing.T) {
 
 // TestVariantsOfCalls: what is called beside a function, to write to memory that is kept or to serve again.
 func TestVariantsOfCalls(t *testing.T) {
-	x, p := explainerOf(t, "package m\n\nimport (\n\t\"io\"\n\t\"bufio\"\n)\n\ntype head struct{ n int }\n\n"+
+	x, p := explainerOf(t, "package m\n\nimport (\n\t\"io\"\n\t\"bufio\"\n\t\"sync\"\n)\n\ntype head struct{ n int }\n\n"+
 		"func (h head) Marshal() []byte { return make([]byte, h.n) }\n\n"+
 		"func (h head) MarshalTo(b []byte) int { return copy(b, \"x\") }\n\n"+
 		"func f(h head) int { return len(h.Marshal()) }\n\n"+
-		"func g(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }\n")
+		"func g(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }\n\n"+
+		"func table() map[string]int { return map[string]int{\"a\": 1} }\n\nfunc h() map[string]int { return table() }\n\n"+
+		"func (h *head) all() []int { return make([]int, h.n) }\n\nfunc i(h *head) []int { return h.all() }\n\n"+
+		"func (h *head) run(code string) []int { return make([]int, len(code)) }\n\n"+
+		"func j(h *head) []int { return h.run(\"x\") }\n\n"+
+		"var pool sync.Pool\n\nfunc get() *bufio.Reader { return pool.Get().(*bufio.Reader) }\n\n"+
+		"func l() *bufio.Reader { return get() }\n")
 	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep",
-		"g": "bufio.Reader.Reset lets one that you keep, or have from a sync.Pool, serve again"}
+		"g": "bufio.Reader.Reset lets one that you keep, or have from a sync.Pool, serve again",
+		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all",
+		"i": "while h does not change, its last result serves again", "l": "-",
+		"j": "what it makes of its arguments alone, which are always the same, can be prepared once"}
 	for _, s := range p.Sites() {
 		if in := s.Func.Name(); s.Kind == life.Call && want[in] != "" {
 			k := &subject{x: x, c: &cause{callee: "m.other"}, p: p, s: s, t: &site{}, life: lifetime{kind: unproved}}
-			if got := strings.TrimPrefix(k.offered(), "; "); got != want[in] {
+			if got := cmp.Or(strings.TrimPrefix(k.offered(), "; "), "-"); got != want[in] {
 				t.Errorf("%s: %q, want %q", in, got, want[in])
 			}
 			delete(want, in)

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"cmp"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -62,6 +63,9 @@ func (k *subject) leadConvert() string {
 			return name + " takes the " + from + " itself"
 		}
 		if fn := called(c); fn != nil && fn.Name() == "Write" && check.IsString(made.X.Type()) {
+			if _, joined := made.X.(*ssa.BinOp); joined {
+				return "io.WriteString, of one part after the other, needs no whole"
+			}
 			return "io.WriteString copies nothing where the Writer has WriteString; elsewhere " +
 				k.again("one buffer, as append(b[:0], s...),")
 		}
@@ -77,7 +81,8 @@ func (k *subject) leadConvert() string {
 	}
 	switch {
 	case k.life.kind <= unproved && text:
-		return "while nobody changes what it copies, unsafe.String (Go 1.20) is the same text without a copy"
+		return either(k.source(made.X, to),
+			"while nobody changes what it copies, unsafe.String (Go 1.20) is the same text without a copy")
 	case k.life.kind <= unproved:
 		return k.again("one buffer, as append(b[:0], x...),")
 	case text:
@@ -85,6 +90,23 @@ func (k *subject) leadConvert() string {
 			"; or, of texts of which few differ, a map of those made, looked up by m[string(b)], has each once"
 	}
 	return "where the " + from + " comes from, it could be a " + to
+}
+
+// source says that the field which a value comes from could have another type, or returns "".
+func (k *subject) source(v ssa.Value, to string) string {
+	field := ""
+	switch v := v.(type) {
+	case *ssa.Field:
+		field = named(k.p.Pkg, v.X.Type()) + "." + v.X.Type().Underlying().(*types.Struct).Field(v.Field).Name()
+	case *ssa.UnOp:
+		if at, ok := v.X.(*ssa.FieldAddr); ok {
+			field = k.fieldName(at)
+		}
+	}
+	if field == "" {
+		return ""
+	}
+	return "field " + field + " could be a " + to
 }
 
 // looks reports whether an instruction only compares a value, or looks it up in a map.

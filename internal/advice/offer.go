@@ -51,7 +51,7 @@ var suits = map[string]func(*subject) bool{
 	"constant": func(k *subject) bool {
 		return k.s != nil && k.s.Func.Name() != "init" && !slices.ContainsFunc(k.given(), func(e ast.Expr) bool {
 			_, is := k.p.Value(e).(*ssa.Const)
-			return !is && k.p.Info.Types[e].Value == nil
+			return !is && k.p.Info.Types[e].Value == nil && !k.settled(e)
 		})
 	},
 	"any": func(k *subject) bool {
@@ -87,19 +87,92 @@ func (k *subject) offered() string {
 			return "; " + o.text
 		}
 	}
-	if k.s != nil {
-		if text := cmp.Or(k.appender(), k.renewed()); text != "" {
-			return "; " + text
-		}
+	if k.s == nil || k.pooled() {
+		return lent
+	}
+	if text := cmp.Or(k.appender(), k.renewed()); text != "" {
+		return "; " + text
 	}
 	switch {
-	case known || len(k.given()) == 0:
+	case known:
 		return lent
 	case suits["constant"](k):
-		return "; its arguments are always the same: if its result is, too, and nobody changes it, one in a package " +
-			"variable can serve all"
+		if text := either(k.served(), k.same()); text != "" {
+			return "; " + text
+		}
+		return lent
 	}
 	return "; " + either(k.served(), "look at its arguments, or for another function")
+}
+
+// same says what could become of what a call returns that is given the same each time; "" where nothing is known.
+func (k *subject) same() string {
+	call, ok := k.s.Node.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	fn := called(k.s.Instr.(ssa.CallInstruction).Common())
+	of, method := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	switch {
+	case len(call.Args) > 0 && (fn == nil || fn.Signature().Recv() == nil):
+		return "its arguments are always the same: if its result is, too, and nobody changes it, one in a package " +
+			"variable can serve all"
+	case len(call.Args) > 0:
+		return "what it makes of its arguments alone, which are always the same, can be prepared once"
+	case fn != nil && fn.Signature().Recv() == nil && k.kept():
+		return "if its result is always the same, and nobody changes it, one in a package variable can serve all"
+	case method && fn != nil && fn.Signature().Recv() != nil && plain(k.p.Info, of.X):
+		if _, pointer := k.p.Info.TypeOf(of.X).Underlying().(*types.Pointer); pointer {
+			return "while " + spelled(k.p, of.X) + " does not change, its last result serves again"
+		}
+	}
+	return ""
+}
+
+// kept reports whether a call returns something that several may use: an object, a slice, a map or a function.
+func (k *subject) kept() bool {
+	return slices.ContainsFunc(life.Results(k.s.Value), func(v ssa.Value) bool {
+		switch v.Type().Underlying().(type) {
+		case *types.Pointer, *types.Slice, *types.Map, *types.Signature:
+			return true
+		}
+		return false
+	})
+}
+
+// settled reports whether an expression is a package variable that nothing in the package sets.
+func (k *subject) settled(e ast.Expr) bool {
+	id, _ := ast.Unparen(e).(*ast.Ident)
+	v, ok := k.p.Info.Uses[id].(*types.Var)
+	if !ok || v.Parent() != k.p.Pkg.Scope() {
+		return false
+	}
+	for _, fn := range k.p.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				if set, ok := instr.(*ssa.Store); ok && fn.Name() != "init" && set.Addr == k.p.SSA.Var(v.Name()) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// pooled reports whether the callee has what it returns from a sync.Pool.
+func (k *subject) pooled() bool {
+	call, ok := k.s.Instr.(ssa.CallInstruction)
+	if !ok || call.Common().StaticCallee() == nil {
+		return false
+	}
+	for _, b := range call.Common().StaticCallee().Blocks {
+		for _, instr := range b.Instrs {
+			if inner, ok := instr.(ssa.CallInstruction); ok && fullName(inner.Common()) == "sync.Pool.Get" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // served says what could keep an object that the callee returns; "" for texts and the like.

@@ -101,6 +101,17 @@ func NoAny(b []byte) (v struct{ A, B int }) {
 
 func NoArguments() string { return time.Now().Weekday().String() }
 
+var title = "one"
+
+func SameArgumentsSettled() string { return strings.Title(title) }
+
+var heading = "one"
+
+func ArgumentsSet(s string) string {
+	heading = s
+	return strings.Title(heading)
+}
+
 func ArgumentsUnlisted(s string) string { return strings.Title(s) }
 
 func SameArguments() string { return strings.Title("one") }

@@ -1,0 +1,193 @@
+package advice
+
+import (
+	"go/token"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// settings are the places of a package that set a field to something else than itself with more behind it.
+type settings struct {
+	sized token.Pos // of an object that begins with room in the field
+	cut   token.Pos // where what was there is cut, so that its memory stays
+	made  token.Pos // where another value takes its place
+}
+
+// settings finds what the package does to the field that grows.
+func (k *subject) settings() (all settings) {
+	field := k.growth.Field
+	of, _, _ := strings.Cut(field, ".")
+	for _, fn := range k.p.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				set, ok := instr.(*ssa.Store)
+				if !ok {
+					continue
+				}
+				pos := set.Pos()
+				if !pos.IsValid() {
+					pos = fn.Pos()
+				}
+				switch at, is := set.Addr.(*ssa.FieldAddr); {
+				case is && k.fieldName(at) == field && k.p.Origin(at.X).OnlyFresh():
+					if roomy(set.Val) {
+						all.sized = pos
+					}
+				case is && k.fieldName(at) == field:
+					switch same, cut := k.continues(set.Val, field, map[ssa.Value]bool{}); {
+					case cut:
+						all.cut = pos
+					case !same:
+						all.made = pos
+					}
+				case named(k.p.Pkg, set.Val.Type()) == of && !k.p.Origin(set.Addr).OnlyFresh(): // all fields at once
+					all.made = pos
+				}
+			}
+		}
+	}
+	return all
+}
+
+// roomy reports whether a value is a slice that is made with memory.
+func roomy(v ssa.Value) bool {
+	if cut, ok := v.(*ssa.Slice); ok {
+		_, ok = cut.X.(*ssa.Alloc)
+		return ok
+	}
+	made, ok := v.(*ssa.MakeSlice)
+	if !ok {
+		return false
+	}
+	n, isConst := made.Cap.(*ssa.Const)
+	return !isConst || n.Int64() > 0
+}
+
+// continues reports whether a value is made of what a field has, in the same memory as far as that suffices, and
+// whether it was cut before.
+func (k *subject) continues(v ssa.Value, field string, seen map[ssa.Value]bool) (same, cut bool) {
+	if seen[v] {
+		return false, false
+	}
+	seen[v] = true
+	var from []ssa.Value
+	switch v := v.(type) {
+	case *ssa.UnOp:
+		at, ok := v.X.(*ssa.FieldAddr)
+		return ok && k.fieldName(at) == field, false
+	case *ssa.Slice:
+		from, cut = []ssa.Value{v.X}, true
+	case *ssa.Phi:
+		from = v.Edges
+	case *ssa.Call: // append, and functions such as slices.Grow
+		from = v.Call.Args
+	case *ssa.ChangeType:
+		from = []ssa.Value{v.X}
+	}
+	cuts := false
+	for _, e := range from {
+		of, shorter := k.continues(e, field, seen)
+		same, cuts = same || of, cuts || shorter
+	}
+	return same, same && (cut || cuts)
+}
+
+// guarded returns the place of the condition that lets a value be made only where a field has none, or too small a
+// one; "" for none.
+func (k *subject) guarded(field string) string {
+	for b := k.s.Instr.Block(); b != nil; b = b.Idom() {
+		over := b.Idom()
+		if over == nil || len(over.Instrs) == 0 || len(b.Preds) != 1 {
+			continue
+		}
+		if cond, ok := over.Instrs[len(over.Instrs)-1].(*ssa.If); ok && k.asks(cond.Cond, field) {
+			return k.x.position(k.p, cond.Cond.Pos())
+		}
+	}
+	return ""
+}
+
+// asks reports whether a condition compares a field, its length or its capacity.
+func (k *subject) asks(v ssa.Value, field string) bool {
+	switch v := v.(type) {
+	case *ssa.BinOp:
+		return k.asks(v.X, field) || k.asks(v.Y, field)
+	case *ssa.UnOp:
+		at, ok := v.X.(*ssa.FieldAddr)
+		return ok && k.fieldName(at) == field
+	case *ssa.Call:
+		of, ok := v.Call.Value.(*ssa.Builtin)
+		return ok && (of.Name() == "len" || of.Name() == "cap") && k.asks(v.Call.Args[0], field)
+	}
+	return false
+}
+
+// fieldRoom says how a field that grows could grow less, by what the package does to it.
+func (k *subject) fieldRoom() string {
+	field := k.growth.Field
+	of, _, _ := strings.Cut(field, ".")
+	call, _ := k.s.Instr.(*ssa.Call)
+	switch is := k.settings(); {
+	case is.made.IsValid():
+		return "field " + field + ", cut to [:0] in place of made again (" + k.x.position(k.p, is.made) +
+			"), keeps its memory, where its object is used again"
+	case is.cut.IsValid():
+		text := "field " + field + " keeps its memory, as " + k.x.position(k.p, is.cut) + " cuts it"
+		if _, list := call.Call.Args[1].(*ssa.Slice); list { // of the elements that the call names
+			text += "; slices.Grow makes room for all at once, where their number can be told"
+		}
+		return text
+	case is.sized.IsValid():
+		return "it begins with room (" + k.x.position(k.p, is.sized) + ")"
+	}
+	return "each " + of + " begins without it: made with room" + k.madeAt(of) + ", or in one that serves again, it grows less"
+}
+
+// madeAt says where objects of a type are made, or returns "".
+func (k *subject) madeAt(name string) string {
+	var at []string
+	for _, s := range k.p.Sites() {
+		if kind := s.Kind; kind != life.Literal && kind != life.New && kind != life.Variable || named(k.p.Pkg, s.Type) != name {
+			continue
+		}
+		if where := k.x.position(k.p, s.Node.Pos()); !slices.Contains(at, where) {
+			at = append(at, where)
+		}
+	}
+	if len(at) == 0 || len(at) > 3 {
+		return ""
+	}
+	return " where the object is made (" + strings.Join(at, ", ") + ")"
+}
+
+// captured is the variable of the function around a literal that the literal appends to, or nil.
+func (k *subject) captured() ssa.Value {
+	list, ok := k.s.Instr.(*ssa.Call).Call.Args[0].(*ssa.UnOp)
+	if !ok || k.s.Func.Parent() == nil {
+		return nil
+	}
+	n := slices.IndexFunc(k.s.Func.FreeVars, func(v *ssa.FreeVar) bool { return v == list.X })
+	for _, b := range k.s.Func.Parent().Blocks {
+		for _, instr := range b.Instrs {
+			if made, ok := instr.(*ssa.MakeClosure); ok && made.Fn == k.s.Func && n >= 0 {
+				return made.Bindings[n]
+			}
+		}
+	}
+	return nil
+}
+
+// returned reports whether its function returns what a variable has.
+func returned(variable ssa.Value) bool {
+	return slices.ContainsFunc(*variable.Referrers(), func(use ssa.Instruction) bool {
+		load, ok := use.(*ssa.UnOp)
+		return ok && slices.ContainsFunc(*load.Referrers(), func(use ssa.Instruction) bool {
+			_, ok := use.(*ssa.Return)
+			return ok
+		})
+	})
+}
