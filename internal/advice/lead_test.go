@@ -154,6 +154,22 @@ func handed(c chan []byte, n int) {
 	go fill(b)
 }
 
+func (r *rows) first(names []string) {
+	all := make([]string, len(names)+len(r.all))
+	copy(all[copy(all, names):], r.all)
+	r.all = all
+}
+
+func collects(m *sync.Mutex, each func(func(int))) ([]int, error) {
+	m.Lock()
+	defer m.Unlock()
+	all := []int{}
+	each(func(n int) {
+		all = append(all, n) // append: made with room there, where the number of its elements can be told, it does not grow; or appended to a slice that the caller gives, it
+	})
+	return all, nil
+}
+
 func collected(each func(func(int))) (all []int) {
 	each(func(n int) {
 		all = append(all, n) // append: made with room there, where the number of its elements can be told, it does not grow; or appended to a slice that the caller gives

@@ -59,8 +59,20 @@ var suits = map[string]func(*subject) bool{
 		return len(given) > 0 && ofAny.MatchString(k.p.Info.TypeOf(given[len(given)-1]).String())
 	},
 	"compared": func(k *subject) bool { return k.s != nil && k.s.Value != nil && life.Only(k.s.Value, compares) },
+	"copies":   func(k *subject) bool { return !k.has(0, "ReadFrom") && !k.has(1, "WriteTo") },
+	"fills":    func(k *subject) bool { return k.has(0, "Reset") && k.has(0, "ReadFrom") },
 	"boxed":    func(k *subject) bool { return k.s != nil && k.s.Kind == life.Box },
 	"elements": func(k *subject) bool { return k.s != nil && k.s.Value != nil && elements(k.s.Value) },
+}
+
+// has reports whether the type of an argument has a method.
+func (k *subject) has(n int, method string) bool {
+	if given := k.given(); n < len(given) {
+		of, _, _ := types.LookupFieldOrMethod(k.p.Info.TypeOf(given[n]), true, nil, method)
+		_, is := of.(*types.Func)
+		return is
+	}
+	return false
 }
 
 // ofAny matches types that lead to values of any type.
@@ -162,17 +174,27 @@ func (k *subject) settled(e ast.Expr) bool {
 // pooled reports whether the callee has what it returns from a sync.Pool.
 func (k *subject) pooled() bool {
 	call, ok := k.s.Instr.(ssa.CallInstruction)
-	if !ok || call.Common().StaticCallee() == nil {
+	if !ok {
 		return false
 	}
-	for _, b := range call.Common().StaticCallee().Blocks {
-		for _, instr := range b.Instrs {
-			if inner, ok := instr.(ssa.CallInstruction); ok && fullName(inner.Common()) == "sync.Pool.Get" {
-				return true
-			}
-		}
+	fn := called(call.Common())
+	if fn == nil {
+		return false
 	}
-	return false
+	p := k.x.pkg(frame{place: place{file: k.p.Fset.Position(fn.Pos()).Filename}})
+	if p == nil {
+		return false
+	}
+	at := slices.IndexFunc(p.Funcs, func(f *ssa.Function) bool {
+		of, ok := f.Object().(*types.Func)
+		return ok && of.FullName() == fn.FullName()
+	})
+	return at >= 0 && slices.ContainsFunc(p.Funcs[at].Blocks, func(b *ssa.BasicBlock) bool {
+		return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
+			inner, ok := instr.(ssa.CallInstruction)
+			return ok && fullName(inner.Common()) == "sync.Pool.Get"
+		})
+	})
 }
 
 // served says what could keep an object that the callee returns; "" for texts and the like.

@@ -114,6 +114,12 @@ func ArgumentsSet(s string) string {
 
 func ArgumentsUnlisted(s string) string { return strings.Title(s) }
 
+func YesCopied(w io.Writer, s io.Reader) { io.Copy(w, s) }
+
+func YesFilled(b *bytes.Buffer, s io.Reader) { io.Copy(b, s) }
+
+func NoBuffer(w io.Writer, s *strings.Reader) { io.Copy(w, s) }
+
 func SameArguments() string { return strings.Title("one") }
 `
 

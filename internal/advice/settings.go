@@ -79,6 +79,8 @@ func (k *subject) continues(v ssa.Value, field string, seen map[ssa.Value]bool) 
 	case *ssa.UnOp:
 		at, ok := v.X.(*ssa.FieldAddr)
 		return ok && k.fieldName(at) == field, false
+	case *ssa.MakeSlice: // a longer one, by hand
+		return k.asks(v.Len, field), false
 	case *ssa.Slice:
 		from, cut = []ssa.Value{v.X}, true
 	case *ssa.Phi:
@@ -186,6 +188,10 @@ func returned(variable ssa.Value) bool {
 	return slices.ContainsFunc(*variable.Referrers(), func(use ssa.Instruction) bool {
 		load, ok := use.(*ssa.UnOp)
 		return ok && slices.ContainsFunc(*load.Referrers(), func(use ssa.Instruction) bool {
+			if set, ok := use.(*ssa.Store); ok { // of the result, where calls are deferred
+				result, ok := set.Addr.(*ssa.Alloc)
+				return ok && result != variable && returned(result)
+			}
 			_, ok := use.(*ssa.Return)
 			return ok
 		})
