@@ -146,14 +146,18 @@ func (k *subject) fieldRoom() string {
 	case is.sized.IsValid():
 		return "it begins with room (" + k.x.position(k.p, is.sized) + ")"
 	}
-	return "each " + of + " begins without it: made with room" + k.madeAt(of) + ", or in one that serves again, it grows less"
+	return "each " + of + " begins without it: made with room" + k.madeAt(of) +
+		", or in one that serves again, it grows less"
 }
+
+// objects are what makes one of a type.
+var objects = []life.Kind{life.Literal, life.New, life.Variable}
 
 // madeAt says where objects of a type are made, or returns "".
 func (k *subject) madeAt(name string) string {
 	var at []string
 	for _, s := range k.p.Sites() {
-		if kind := s.Kind; kind != life.Literal && kind != life.New && kind != life.Variable || named(k.p.Pkg, s.Type) != name {
+		if !slices.Contains(objects, s.Kind) || named(k.p.Pkg, s.Type) != name {
 			continue
 		}
 		if where := k.x.position(k.p, s.Node.Pos()); !slices.Contains(at, where) {
