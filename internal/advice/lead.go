@@ -74,7 +74,7 @@ func (k *subject) again(what string) string {
 	return text
 }
 
-// receiver is the struct that has the function as a method with a pointer receiver, or "".
+// receiver is the struct that has the function as a method with a pointer receiver, and outlives its calls; or "".
 func (k *subject) receiver() string {
 	fn := k.s.Func
 	for fn.Parent() != nil {
@@ -82,12 +82,25 @@ func (k *subject) receiver() string {
 	}
 	if recv := fn.Signature.Recv(); recv != nil {
 		if of, ok := types.Unalias(recv.Type()).(*types.Pointer); ok {
-			if _, fields := of.Elem().Underlying().(*types.Struct); fields {
+			if _, fields := of.Elem().Underlying().(*types.Struct); fields && !k.brief(of.Elem()) {
 				return named(k.p.Pkg, of.Elem())
 			}
 		}
 	}
 	return ""
+}
+
+// brief reports whether all that the package makes of a type dies in the functions that make it.
+func (k *subject) brief(t types.Type) bool {
+	made := 0
+	for _, s := range k.p.Sites() {
+		if slices.Contains(objects, s.Kind) && types.Identical(s.Type, t) {
+			if made++; !k.p.Fate(s.Value).Dies() {
+				return false
+			}
+		}
+	}
+	return made > 0
 }
 
 func (k *subject) leadMake() string {

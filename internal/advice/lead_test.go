@@ -154,6 +154,18 @@ func handed(c chan []byte, n int) {
 	go fill(b)
 }
 
+type brief struct{ n int }
+
+func short(n int) int {
+	b := &brief{n}
+	return b.sum()
+}
+
+func (b *brief) sum() int {
+	list := make([]byte, b.n) // make: = a sync.Pool, or the caller, could keep one slice for all calls
+	return len(fill(list))
+}
+
 func (r *rows) first(names []string) {
 	all := make([]string, len(names)+len(r.all))
 	copy(all[copy(all, names):], r.all)
