@@ -1,6 +1,8 @@
 package advice
 
 import (
+	"cmp"
+	"go/ast"
 	"go/token"
 	"slices"
 	"strings"
@@ -9,6 +11,73 @@ import (
 
 	"github.com/isobar-go/isobar/advise/life"
 )
+
+func (k *subject) leadMake() string {
+	switch {
+	case k.life.kind <= unproved:
+		return k.again("one slice")
+	case k.life.kind == escaped:
+		return k.result()
+	case k.life.holder.Kind == life.Field:
+		field := k.life.holder.Name
+		if at := k.guarded(field); at != "" {
+			of, _, _ := strings.Cut(field, ".")
+			return "it is made only where " + field + " has none, or too little (" + at + "): a " + of +
+				" that serves again has it"
+		}
+		return "slices.Grow(" + field + "[:0], n)[:n] takes the last one's memory, once nobody has that"
+	}
+	return k.givenBack()
+}
+
+// givenBack says who could put what it is given into a sync.Pool, or returns "".
+func (k *subject) givenBack() string {
+	switch {
+	case k.life.kind != kept:
+	case k.life.holder.Kind == life.Goroutine:
+		return "from a sync.Pool, to which the goroutine gives it back once nobody uses it, one serves again"
+	case k.life.holder.Kind == life.Chan:
+		return "from a sync.Pool, to which whoever receives it gives it back once nobody uses it, one serves again"
+	}
+	return ""
+}
+
+func (k *subject) leadAppend() string {
+	room, at, outer := "", k.enclosing(), k.captured()
+	if k.growth.Most != nil {
+		at = k.p.Stmt(k.growth.Most)
+	}
+	switch {
+	case at == nil && outer != nil:
+		room = "made with room there, where the number of its elements can be told, it does not grow"
+	case at == nil && k.joins():
+		room = "one slice made with the length of all parts needs no other"
+	case at != nil && !k.growth.Sized && (k.growth.Field == "" || k.fresh()):
+		room = "make it with room for all rounds of " + k.loop(at) + ", where their number can be told"
+	}
+	reuse := ""
+	switch {
+	case k.growth.Field != "" && (k.growth.Cut || k.fresh()): // done, or its object is new, and so is the list
+	case k.growth.Field != "":
+		reuse = k.fieldRoom()
+	case outer != nil && returned(outer):
+		reuse = k.result()
+	case k.life.kind <= unproved:
+		reuse = k.again("one slice, cut to [:0],")
+	case k.life.kind == escaped && k.p.Origin(k.s.Instr.(*ssa.Call).Call.Args[0]).Params == 0:
+		reuse = k.result()
+	}
+	return either(room, cmp.Or(reuse, k.givenBack()))
+}
+
+// fresh reports whether the function made what has the field that grows.
+func (k *subject) fresh() bool { return k.growth.Of != nil && k.p.Origin(k.growth.Of).OnlyFresh() }
+
+// joins reports whether the append adds a whole list to one that was made without room for it.
+func (k *subject) joins() bool {
+	call, ok := k.s.Node.(*ast.CallExpr)
+	return ok && call.Ellipsis.IsValid() && k.growth.Begin != nil && !spare(k.growth.Begin)
+}
 
 // settings are the places of a package that set a field to something else than itself with more behind it.
 type settings struct {
