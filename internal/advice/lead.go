@@ -161,9 +161,8 @@ func (k *subject) leadMap() string {
 	return either(room, cmp.Or(reuse, k.givenBack()))
 }
 
-// filled returns the first loop after the expression that uses what is assigned to, or nil.
-func (k *subject) filled() (loop ast.Stmt) {
-	var to ast.Expr
+// assigned is what an assignment gives the value to, and the function around it; nil for none.
+func (k *subject) assigned() (to ast.Expr, in ast.Node) {
 	for _, n := range k.path() {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
@@ -173,28 +172,34 @@ func (k *subject) filled() (loop ast.Stmt) {
 				to = n.Lhs[i]
 			}
 		case *ast.FuncLit, *ast.FuncDecl:
-			if to == nil {
-				return nil
-			}
-			name := spelled(k.p, to)
-			ast.Inspect(n, func(in ast.Node) bool {
-				at, ok := in.(ast.Stmt)
-				var body *ast.BlockStmt
-				switch in := in.(type) {
-				case *ast.RangeStmt:
-					body = in.Body
-				case *ast.ForStmt:
-					body = in.Body
-				}
-				if loop == nil && ok && body != nil && at.Pos() > k.s.Node.End() && k.uses(body, name) {
-					loop = at
-				}
-				return loop == nil
-			})
-			return loop
+			return to, n
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// filled returns the first loop after the expression that uses what is assigned to, or nil.
+func (k *subject) filled() (loop ast.Stmt) {
+	to, fn := k.assigned()
+	if to == nil {
+		return nil
+	}
+	name := spelled(k.p, to)
+	ast.Inspect(fn, func(in ast.Node) bool {
+		at, ok := in.(ast.Stmt)
+		var body *ast.BlockStmt
+		switch in := in.(type) {
+		case *ast.RangeStmt:
+			body = in.Body
+		case *ast.ForStmt:
+			body = in.Body
+		}
+		if loop == nil && ok && body != nil && at.Pos() > k.s.Node.End() && k.uses(body, name) {
+			loop = at
+		}
+		return loop == nil
+	})
+	return loop
 }
 
 // uses reports whether code assigns to an element of what an expression names, or gives it to a call.

@@ -25,6 +25,12 @@ func (k *subject) leadMake() string {
 			return "it is made only where " + field + " has none, or too little (" + at + "): a " + of +
 				" that serves again has it"
 		}
+		switch to, _ := k.assigned(); to := to.(type) {
+		case *ast.StarExpr:
+			field = "(" + spelled(k.p, to) + ")"
+		case *ast.SelectorExpr:
+			field = spelled(k.p, to)
+		}
 		return "slices.Grow(" + field + "[:0], n)[:n] takes the last one's memory, once nobody has that"
 	}
 	return k.givenBack()

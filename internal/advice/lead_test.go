@@ -145,13 +145,17 @@ func (r *rows) need(n int) {
 	if cap(r.buf) < n {
 		r.buf = make([]string, n) // make: = it is made only where rows.buf has none, or too little (m.go:133): a rows that serves again has it
 	}
-	r.few = make([]string, n) // make: = slices.Grow(rows.few[:0], n)[:n] takes the last one's memory, once nobody has that
+	r.few = make([]string, n) // make: = slices.Grow(r.few[:0], n)[:n] takes the last one's memory, once nobody has that
 }
 
 func handed(c chan []byte, n int) {
 	c <- make([]byte, n) // make: = from a sync.Pool, to which whoever receives it gives it back once nobody uses it, one serves again
 	b := make([]byte, n) // make: = from a sync.Pool, to which the goroutine gives it back once nobody uses it, one serves again
 	go fill(b)
+}
+
+func to(b *[]byte, n int) {
+	*b = make([]byte, n) // make: slices.Grow((*b)[:0], n)[:n] takes
 }
 
 type brief struct{ n int }
