@@ -25,8 +25,7 @@ func (c *Code) Once(cur inspector.Cursor) bool {
 			if c.onceLiteral(at) {
 				return true
 			}
-			call, ok := at.Parent().Node().(*ast.CallExpr)
-			later = later || !ok || call.Fun != n
+			later = later || CallOf(at) == nil
 		case *ast.FuncDecl:
 			fn, ok := c.Info.Defs[n.Name].(*types.Func)
 			loops := !c.file(n.Pos()).test && n.Name.Name != "init" && c.Loop(cur) != nil
@@ -75,8 +74,8 @@ func (c *Code) callers(fn *types.Func) (uses []inspector.Cursor) {
 	return uses
 }
 
-// CallOf returns the call whose callee the identifier at cur names, or nil if the
-// identifier is used as a value.
+// CallOf returns the call whose callee the identifier at cur names, or the literal at cur is; nil if
+// that is used as a value.
 func CallOf(cur inspector.Cursor) *ast.CallExpr {
 	if sel, ok := cur.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == cur.Node() {
 		cur = cur.Parent()

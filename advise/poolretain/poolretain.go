@@ -112,15 +112,8 @@ func fromPool(p *check.Pass, v *types.Var) bool {
 
 // deferred reports whether fn is a deferred function literal.
 func deferred(fn inspector.Cursor) bool {
-	if _, ok := fn.Node().(*ast.FuncLit); !ok {
-		return false
-	}
-	call, ok := fn.Parent().Node().(*ast.CallExpr)
-	if !ok || call.Fun != fn.Node() {
-		return false
-	}
-	_, ok = fn.Parent().Parent().Node().(*ast.DeferStmt)
-	return ok
+	_, ok := fn.Parent().Parent().Node().(*ast.DeferStmt)
+	return ok && check.CallOf(fn) != nil
 }
 
 // leaks reports a return or assignment that lets memory out of a function that puts it
