@@ -101,15 +101,10 @@ func again(from *cfg.Block, loop ast.Stmt) bool {
 
 // Stops reports whether call ends the goroutine or the program.
 func (c *Code) Stops(call *ast.CallExpr) bool {
-	if c.Builtin(call) == "panic" {
-		return true
-	}
-	if _, ok := c.IsCall(call, "os", "Exit"); ok {
-		return true
-	}
-	_, ok := c.IsCall(call, "log", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Logger.Fatal",
+	_, exits := c.IsCall(call, "os", "Exit")
+	_, fails := c.IsCall(call, "log", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Logger.Fatal",
 		"Logger.Fatalf", "Logger.Fatalln")
-	return ok
+	return exits || fails || c.Builtin(call) == "panic"
 }
 
 // Rounds returns the number of rounds of a loop with constant bounds, -1 for any other loop.
