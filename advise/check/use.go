@@ -281,14 +281,12 @@ func (c *Code) alias(call *ast.CallExpr) bool {
 
 // unsafely reports whether e uses package unsafe.
 func (c *Code) unsafely(e ast.Expr) (found bool) {
-	ast.Inspect(e, func(n ast.Node) bool {
+	for n := range ast.Preorder(e) {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
-			if obj := c.Info.Uses[sel.Sel]; obj != nil && obj.Pkg() == types.Unsafe {
-				found = true
-			}
+			obj := c.Info.Uses[sel.Sel]
+			found = found || obj != nil && obj.Pkg() == types.Unsafe
 		}
-		return !found
-	})
+	}
 	return found
 }
 

@@ -92,17 +92,14 @@ func kept(p *check.Pass, cur inspector.Cursor) (kept, local bool) {
 // that prevents inlining.
 func inlinable(decl *ast.FuncDecl) bool {
 	nodes, refused := 0, check.NoInline(decl)
-	ast.Inspect(decl.Body, func(n ast.Node) bool {
+	for n := range ast.Preorder(decl.Body) {
 		switch n.(type) {
-		case nil:
-			return true
 		case *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt, *ast.FuncLit:
 			refused = true
 		case *ast.CallExpr:
 			nodes += 8
 		}
 		nodes++
-		return true
-	})
+	}
 	return !refused && nodes <= 60
 }

@@ -67,15 +67,13 @@ func hoisted(p *check.Pass, cur inspector.Cursor, pattern string) (edits []analy
 	if _, err := regexp.Compile(pattern); err != nil || decl == nil {
 		return nil
 	}
-	longest := false
-	ast.Inspect(decl, func(n ast.Node) bool {
-		sel, ok := n.(*ast.SelectorExpr)
-		longest = longest || ok && sel.Sel.Name == "Longest"
-		return !longest
-	})
-	if name := decl.Name.Name; !longest {
-		edits, _ = p.Hoist(cur, strings.ToLower(name[:1])+name[1:]+"Regexp")
+	for n := range ast.Preorder(decl) {
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Longest" {
+			return nil
+		}
 	}
+	name := decl.Name.Name
+	edits, _ = p.Hoist(cur, strings.ToLower(name[:1])+name[1:]+"Regexp")
 	return edits
 }
 
@@ -90,15 +88,14 @@ func owned(p *check.Pass, cur inspector.Cursor, e ast.Expr) bool {
 	case *ast.IndexExpr:
 		return owned(p, cur, e.X)
 	}
-	depends := false
-	ast.Inspect(e, func(n ast.Node) bool {
+	for n := range ast.Preorder(e) {
 		if id, ok := n.(*ast.Ident); ok {
-			v, isVar := p.Info.Uses[id].(*types.Var)
-			depends = depends || isVar && p.Local(v) && !given(p, cur, v)
+			if v, isVar := p.Info.Uses[id].(*types.Var); isVar && p.Local(v) && !given(p, cur, v) {
+				return false
+			}
 		}
-		return !depends
-	})
-	return !depends
+	}
+	return true
 }
 
 // given reports whether a local variable only has an owned value: from the loop around
@@ -117,15 +114,11 @@ func given(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
 		return false
 	}
 	fn, _ := p.Info.Defs[decl.Name].(*types.Func)
-	for i := range fn.Signature().Params().Len() {
-		if fn.Signature().Params().At(i) == v {
-			return len(p.Uses(fn)) > 0 && !slices.ContainsFunc(p.Uses(fn), func(use inspector.Cursor) bool {
-				call := check.CallOf(use)
-				return call == nil || i >= len(call.Args) || !p.IsConst(call.Args[i])
-			})
-		}
-	}
-	return false
+	i := slices.Index(slices.Collect(fn.Signature().Params().Variables()), v)
+	return i >= 0 && len(p.Uses(fn)) > 0 && !slices.ContainsFunc(p.Uses(fn), func(use inspector.Cursor) bool {
+		call := check.CallOf(use)
+		return call == nil || i >= len(call.Args) || !p.IsConst(call.Args[i])
+	})
 }
 
 // kept reports whether the compiled pattern outlives the call: it is stored in a
