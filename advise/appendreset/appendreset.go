@@ -52,7 +52,7 @@ func appends(p *check.Pass, assign *ast.AssignStmt) *ast.CallExpr {
 	if fn == nil || v == nil || p.Var(call.Args[0]) != v || !strings.HasPrefix(strings.ToLower(fn.Name()), "append") {
 		return nil
 	}
-	if _, ok := v.Type().Underlying().(*types.Slice); !ok {
+	if !check.Is[*types.Slice](v.Type()) {
 		return nil
 	}
 	return call

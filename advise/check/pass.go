@@ -197,6 +197,12 @@ func IsNamed(t types.Type, path, name string) bool {
 	return named != nil && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
 }
 
+// Is reports whether the underlying type of t is a T, such as a *types.Slice.
+func Is[T types.Type](t types.Type) bool {
+	_, ok := t.Underlying().(T)
+	return ok
+}
+
 // IsString reports whether the underlying type of t is a string.
 func IsString(t types.Type) bool { return life.IsString(t) }
 

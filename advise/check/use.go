@@ -105,11 +105,11 @@ func (u *user) expr(cur inspector.Cursor) Use {
 		return u.assign(cur, parent)
 	case *ast.KeyValueExpr:
 		if lit, ok := cur.Parent().Parent().Node().(*ast.CompositeLit); ok && !u.text && parent.Value == e &&
-			isStruct(u.TypeOf(lit)) {
+			Is[*types.Struct](u.TypeOf(lit)) {
 			return u.expr(cur.Parent().Parent())
 		}
 	case *ast.CompositeLit:
-		if _, isMap := u.TypeOf(parent).Underlying().(*types.Map); !isMap && !u.text {
+		if !u.text && !Is[*types.Map](u.TypeOf(parent)) {
 			return u.expr(cur.Parent()) // used as the literal is
 		}
 	case *ast.UnaryExpr:
@@ -144,11 +144,6 @@ func (u *user) index(cur inspector.Cursor, index *ast.IndexExpr) Use {
 	return Compares
 }
 
-func isStruct(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Struct)
-	return ok
-}
-
 // field returns the use of a value by selecting one of its fields or methods.
 func (u *user) field(cur inspector.Cursor, sel *ast.SelectorExpr) Use {
 	s := u.Info.Selections[sel]
@@ -168,7 +163,7 @@ func (u *user) field(cur inspector.Cursor, sel *ast.SelectorExpr) Use {
 // elements of a list of strings to a variable.
 func (u *user) ranged(loop *ast.RangeStmt, e ast.Node) Use {
 	element := loop.Value
-	if _, seq := u.TypeOf(loop.X).Underlying().(*types.Signature); seq {
+	if Is[*types.Signature](u.TypeOf(loop.X)) {
 		element = loop.Key
 	}
 	switch {

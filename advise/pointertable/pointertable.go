@@ -44,11 +44,7 @@ func keyed(t types.Type) bool {
 		return false
 	}
 	ptr, ok := m.Key().Underlying().(*types.Pointer)
-	if !ok {
-		return false
-	}
-	_, ok = ptr.Elem().Underlying().(*types.Struct)
-	return ok
+	return ok && check.Is[*types.Struct](ptr.Elem())
 }
 
 // table reports whether functions add to v, and whether anything removes entries from

@@ -59,7 +59,11 @@ func run(p *check.Pass) {
 // sliceOf returns the slice that is the first result of call, or nil.
 func sliceOf(p *check.Pass, call *ast.CallExpr) ssa.Value {
 	c, ok := p.Life.Value(call).(*ssa.Call)
-	if !ok || c.Call.Signature().Results().Len() == 0 || !slice(c.Call.Signature().Results().At(0).Type()) {
+	if !ok {
+		return nil
+	}
+	results := c.Call.Signature().Results()
+	if results.Len() == 0 || !check.Is[*types.Slice](results.At(0).Type()) {
 		return nil
 	}
 	return life.ResultOf(c, 0)
@@ -76,8 +80,8 @@ func grown(p *check.Pass, fn *types.Func) (nodes []ast.Node) {
 		return nil
 	}
 	for _, s := range p.Life.Sites() {
-		if s.Func == built && s.Node != nil && (s.Kind == life.Make || s.Kind == life.Append) && slice(s.Value.Type()) &&
-			p.Life.Fate(s.Value).Has(life.Result) {
+		if s.Func == built && s.Node != nil && (s.Kind == life.Make || s.Kind == life.Append) &&
+			check.Is[*types.Slice](s.Value.Type()) && p.Life.Fate(s.Value).Has(life.Result) {
 			nodes = append(nodes, s.Node)
 		}
 	}
@@ -92,16 +96,11 @@ func appendsToNil(p *check.Pass, fn *types.Func, call *ast.CallExpr) bool {
 		return false
 	}
 	to, from := sig.Params().At(0).Type(), sig.Results().At(0).Type()
-	if !slice(to) || !types.Identical(to, from) || sig.Variadic() && sig.Params().Len() == 1 {
+	if !check.Is[*types.Slice](to) || !types.Identical(to, from) || sig.Variadic() && sig.Params().Len() == 1 {
 		return false
 	}
 	if len(call.Args) == 1 {
 		return fn.Name() == "Sum" || strings.Contains(fn.Name(), "Append") || strings.Contains(fn.Name(), "Marshal")
 	}
 	return true
-}
-
-func slice(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Slice)
-	return ok
 }

@@ -127,7 +127,7 @@ func ofStrings(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c
 // keptWhole reports whether the list that the call at cur makes is returned, stored or
 // sent as it is, so that each of its parts would need a copy.
 func keptWhole(p *check.Pass, cur inspector.Cursor) bool {
-	if _, list := p.TypeOf(cur.Node().(ast.Expr)).Underlying().(*types.Slice); !list {
+	if !check.Is[*types.Slice](p.TypeOf(cur.Node().(ast.Expr))) {
 		return false
 	}
 	switch parent := cur.Parent().Node().(type) {
