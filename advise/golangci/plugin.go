@@ -26,6 +26,7 @@ package golangci
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/golangci/plugin-module-register/register"
@@ -50,26 +51,24 @@ func newPlugin(conf any) (register.LinterPlugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("isobar: %w; settings are disable and all, lists of checks", err)
 	}
-	out := map[string]bool{}
 	for _, name := range s.Disable {
 		if advise.Lookup(name) == nil {
 			return nil, unknown("disable", name)
 		}
-		out[name] = true
 	}
 	for _, name := range s.All {
 		c := advise.Lookup(name)
 		if c == nil {
 			return nil, unknown("all", name)
 		}
-		if out[name] {
+		if slices.Contains(s.Disable, name) {
 			return nil, fmt.Errorf("isobar: all: %s is disabled; take it from one of the two", name)
 		}
 		c.ReportAll(true)
 	}
 	p := plugin{}
 	for _, c := range advise.All() {
-		if !out[c.Name] {
+		if !slices.Contains(s.Disable, c.Name) {
 			p.analyzers = append(p.analyzers, c.Analyzer)
 		}
 	}
