@@ -182,10 +182,9 @@ func ignores(fset *token.FileSet, f *ast.File) map[int][]string {
 				continue // the check ignore reports it
 			}
 			line := fset.Position(comment.Pos()).Line
-			for _, n := range strings.Split(name, ",") {
-				out[line] = append(out[line], n)
-				out[line+1] = append(out[line+1], n)
-			}
+			names := strings.Split(name, ",")
+			out[line] = append(out[line], names...)
+			out[line+1] = append(out[line+1], names...)
 		}
 	}
 	return out

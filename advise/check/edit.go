@@ -56,21 +56,19 @@ func Import(pkg *types.Package, file *ast.File, pos token.Pos, path string) (nam
 			continue
 		}
 		first := gen.Specs[0].(*ast.ImportSpec)
-		if imports(first, "C") {
-			continue
-		}
+		at := first.Pos()
 		switch {
+		case first.Path.Value == `"C"`:
+			continue
 		case !gen.Lparen.IsValid():
 			return name, []analysis.TextEdit{Insert(gen.Pos(), "import "+quoted+"\n")}, true
 		case first.Doc != nil:
-			return name, []analysis.TextEdit{Insert(first.Doc.Pos(), quoted+"\n\t")}, true
+			at = first.Doc.Pos()
 		}
-		return name, []analysis.TextEdit{Insert(first.Pos(), quoted+"\n\t")}, true
+		return name, []analysis.TextEdit{Insert(at, quoted+"\n\t")}, true
 	}
 	return name, []analysis.TextEdit{Insert(file.Name.End(), "\n\nimport "+quoted)}, true
 }
-
-func imports(spec *ast.ImportSpec, path string) bool { return spec.Path.Value == strconv.Quote(path) }
 
 func lookup(pkg *types.Package, pos token.Pos, name string) types.Object {
 	scope := pkg.Scope().Innermost(pos)
