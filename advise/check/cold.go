@@ -52,26 +52,21 @@ func (c *Code) settle() {
 	}
 }
 
-// onlyOnce reports whether fn is used and all of its uses are cold.
+// onlyOnce reports whether fn is used and all of its uses, recursion aside, are cold.
 func (c *Code) onlyOnce(fn *types.Func) bool {
-	uses := c.callers(fn)
-	for _, use := range uses {
+	used := false
+	for _, use := range c.uses[fn] {
+		decl := FuncDecl(use)
+		if decl != nil && c.Info.Defs[decl.Name] == fn {
+			continue // recursion
+		}
 		// any code may call a function in a package variable, such as a table
-		if !c.Cold(use) || CallOf(use) == nil && FuncDecl(use) == nil {
+		if !c.Cold(use) || CallOf(use) == nil && decl == nil {
 			return false
 		}
+		used = true
 	}
-	return len(uses) > 0
-}
-
-// callers returns the uses of fn outside its own declaration.
-func (c *Code) callers(fn *types.Func) (uses []inspector.Cursor) {
-	for _, use := range c.uses[fn] {
-		if decl := FuncDecl(use); decl == nil || c.Info.Defs[decl.Name] != fn { // not recursion
-			uses = append(uses, use)
-		}
-	}
-	return uses
+	return used
 }
 
 // CallOf returns the call whose callee the identifier at cur names, or the literal at cur is; nil if
