@@ -101,14 +101,12 @@ func (c *Code) Given(v *types.Var) []ast.Expr { return c.given[v] }
 
 // Decl returns the declaration of fn if its body is in this package, else nil.
 func (c *Code) Decl(fn *types.Func) (inspector.Cursor, *ast.FuncDecl) {
-	if fn == nil {
-		return inspector.Cursor{}, nil
+	if fn != nil {
+		if cur, ok := c.decls[fn.Origin()]; ok {
+			return cur, cur.Node().(*ast.FuncDecl)
+		}
 	}
-	cur, ok := c.decls[fn.Origin()]
-	if !ok {
-		return inspector.Cursor{}, nil
-	}
-	return cur, cur.Node().(*ast.FuncDecl)
+	return inspector.Cursor{}, nil
 }
 
 // NewInfo returns a types.Info with empty maps for everything that checks use.

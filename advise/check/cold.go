@@ -149,10 +149,7 @@ func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 // the callee is not named like a function that makes errors.
 func passesOn(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	if maker.MatchString(named(call.Fun)) {
+	if !ok || maker.MatchString(named(call.Fun)) {
 		return false
 	}
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)

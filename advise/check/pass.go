@@ -172,12 +172,10 @@ func (c *Code) IsConst(e ast.Expr) bool { return c.Info.Types[e].Value != nil }
 
 // FuncName returns the name of a function, or Type.Name for a method.
 func FuncName(fn *types.Func) string {
-	recv := fn.Signature().Recv()
-	if recv == nil {
-		return fn.Name()
-	}
-	if named := NamedOf(recv.Type()); named != nil {
-		return named.Obj().Name() + "." + fn.Name()
+	if recv := fn.Signature().Recv(); recv != nil {
+		if named := NamedOf(recv.Type()); named != nil {
+			return named.Obj().Name() + "." + fn.Name()
+		}
 	}
 	return fn.Name()
 }
