@@ -120,10 +120,11 @@ func deferred(fn inspector.Cursor) bool {
 // back when it returns.
 func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 	const message = "the memory goes back to the pool when the function ends, and is overwritten; return or store a copy"
+	shares := func(e ast.Expr) bool { return vars[root(p, e)] && refers(p.TypeOf(e)) }
 	switch n := n.(type) {
 	case *ast.ReturnStmt:
 		for _, e := range n.Results {
-			if v := root(p, e); v != nil && vars[v] && refers(p.TypeOf(e)) {
+			if shares(e) {
 				p.Report(e, message)
 			}
 		}
@@ -132,11 +133,7 @@ func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 			return
 		}
 		for i, e := range n.Rhs {
-			v := root(p, e)
-			if v == nil || !vars[v] || !refers(p.TypeOf(e)) {
-				continue
-			}
-			if to := root(p, check.Base(n.Lhs[i])); to == nil {
+			if shares(e) && root(p, check.Base(n.Lhs[i])) == nil {
 				p.Report(e, message)
 			}
 		}
