@@ -160,17 +160,14 @@ func stays(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 // nothing is appended, by slices.Grow.
 func fix(p *check.Pass, cur inspector.Cursor, loop *ast.RangeStmt, v *types.Var, literal ast.Expr) []analysis.TextEdit {
 	n := "len(" + p.Source(loop.X) + ")"
+	if literal != nil && changed(p, loop, v) {
+		return nil
+	}
 	switch lit := literal.(type) {
-	case *ast.CompositeLit:
-		if lit.Type != nil && !changed(p, loop, v) {
-			return []analysis.TextEdit{check.Replace(lit, "make("+p.Source(lit.Type)+", 0, "+n+")")}
-		}
-		return nil
+	case *ast.CompositeLit: // that of a variable names its type
+		return []analysis.TextEdit{check.Replace(lit, "make("+p.Source(lit.Type)+", 0, "+n+")")}
 	case *ast.CallExpr:
-		if !changed(p, loop, v) {
-			return []analysis.TextEdit{check.Insert(lit.Rparen, ", "+n)}
-		}
-		return nil
+		return []analysis.TextEdit{check.Insert(lit.Rparen, ", "+n)}
 	}
 	if !p.AtLeast(loop.Pos(), "go1.21") {
 		return nil
