@@ -42,10 +42,9 @@ func (w *walker) receiver(call ssa.CallInstruction, in where) {
 	if methods := w.p.methods(c); len(methods) > 0 {
 		for _, fn := range methods {
 			s := w.p.summaries[fn]
-			if s == nil || len(s.Params) == 0 || s.Params[0].of(in.depth != itself).lets() {
-				continue
+			if s != nil && len(s.Params) > 0 && !s.Params[0].of(in.depth != itself).lets() {
+				w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: -1, Pos: call.Pos()})
 			}
-			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: -1, Pos: call.Pos()})
 		}
 		return
 	}
