@@ -216,14 +216,10 @@ func (w *walker) around(b *ssa.BasicBlock) bool {
 // reached returns the blocks that can be reached from the given ones, themselves
 // included, on paths that avoid two others.
 func reached(from []*ssa.BasicBlock, not, nor *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
-	seen := map[*ssa.BasicBlock]bool{}
-	for pending := slices.Clone(from); len(pending) > 0; {
-		b := pending[len(pending)-1]
-		if pending = pending[:len(pending)-1]; !seen[b] && b != not && b != nor {
-			seen[b] = true
-			pending = append(pending, b.Succs...)
-		}
-	}
+	seen := map[*ssa.BasicBlock]bool{not: true, nor: true}
+	spread(from, seen, func(b *ssa.BasicBlock) []*ssa.BasicBlock { return b.Succs })
+	delete(seen, not)
+	delete(seen, nor)
 	return seen
 }
 

@@ -59,20 +59,19 @@ func naturalLoops(fn *ssa.Function) (all []*Loop) {
 				byHead[head] = l
 				all = append(all, l)
 			}
-			l.add(b)
+			spread([]*ssa.BasicBlock{b}, l.body, func(b *ssa.BasicBlock) []*ssa.BasicBlock { return b.Preds })
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *Loop) int { return cmp.Compare(len(a.body), len(b.body)) })
 	return all
 }
 
-// add adds a block that jumps back to the head, and all blocks that lead to it.
-func (l *Loop) add(b *ssa.BasicBlock) {
-	for pending := []*ssa.BasicBlock{b}; len(pending) > 0; {
-		b, pending = pending[len(pending)-1], pending[:len(pending)-1]
-		if !l.body[b] {
-			l.body[b] = true
-			pending = append(pending, b.Preds...)
+// spread adds to seen the blocks of from and all that next leads to, but goes no further from blocks already there.
+func spread(from []*ssa.BasicBlock, seen map[*ssa.BasicBlock]bool, next func(*ssa.BasicBlock) []*ssa.BasicBlock) {
+	for _, b := range from {
+		if !seen[b] {
+			seen[b] = true
+			spread(next(b), seen, next)
 		}
 	}
 }
