@@ -51,23 +51,28 @@ func contract(c *ssa.CallCommon, n int) *Use {
 	return funcContract(obj, n)
 }
 
-// methodContract knows interface methods of io, hash, sort, fmt and error: none keeps
-// its arguments. It goes by name and signature.
+// methodContract knows interface methods of io, hash, sort, fmt and error: none keeps its arguments. It goes by name and
+// by what the first argument is.
 func methodContract(m *types.Func) *Use {
 	sig := m.Signature()
-	switch m.Name() {
-	case "Write", "WriteString", "Sum", "Fprint", "WriteAt":
-		if sig.Params().Len() > 0 && refersLike(sig.Params().At(0).Type()) && m.Name() != "Sum" {
+	if sig.Params().Len() > 0 && streams(sig.Params().At(0).Type()) {
+		switch m.Name() {
+		case "Sum":
+			return &Use{Returns: 1}
+		case "Write", "WriteString", "WriteAt", "Read", "ReadAt", "ReadFull", "ReadFrom", "WriteTo", "Is":
 			return lets
 		}
-		return &Use{Returns: 1}
-	case "Read", "ReadAt", "ReadFull", "ReadFrom", "WriteTo", "Is":
-		return lets
 	}
 	if Standard(m) && fills(sig) {
 		return lets
 	}
 	return nil
+}
+
+// streams reports whether a type is bytes or text, a type of package io, or error.
+func streams(t types.Type) bool {
+	of, ok := types.Unalias(t).(*types.Named)
+	return IsBytes(t) || IsString(t) || isError(t) || ok && of.Obj().Pkg() != nil && of.Obj().Pkg().Path() == "io"
 }
 
 // Standard reports whether fn belongs to the standard library.

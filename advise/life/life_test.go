@@ -447,3 +447,32 @@ func push(root *el, v [3]int) { insert(&el{value: v}, root) }
 		}
 	}
 }
+
+// TestContractsOfMethods: a method is one that the standard library describes by what it takes, not by its name alone.
+func TestContractsOfMethods(t *testing.T) {
+	p := load(t, "r.go", `package r
+
+type node struct{ next *node }
+
+type list struct{ first *node }
+
+func (l *list) Read(n *node) { l.first = n }
+
+type reader interface{ Read(*node) }
+
+func keeps(r reader) { r.Read(&node{}) }
+
+type source interface{ Read([]byte) (int, error) }
+
+func reads(s source) { s.Read(make([]byte, 8)) }
+`)
+	dies := map[string]bool{}
+	for _, s := range p.Sites() {
+		if s.Kind != Call {
+			dies[s.Func.Name()] = p.Fate(s.Value).Dies()
+		}
+	}
+	if want := map[string]bool{"keeps": false, "reads": true}; !maps.Equal(dies, want) {
+		t.Errorf("dies in its function: %v, want %v", dies, want)
+	}
+}
