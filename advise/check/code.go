@@ -171,16 +171,12 @@ func ignores(fset *token.FileSet, f *ast.File) map[int][]string {
 	out := map[int][]string{}
 	for _, group := range f.Comments {
 		for _, comment := range group.List {
-			rest, ok := strings.CutPrefix(comment.Text, Ignore+" ")
-			if !ok {
-				continue
-			}
-			name, reason, _ := strings.Cut(strings.TrimSpace(rest), " ")
-			if strings.TrimSpace(reason) == "" {
+			words := strings.Fields(comment.Text)
+			if len(words) < 3 || words[0] != Ignore {
 				continue // the check ignore reports it
 			}
 			line := fset.Position(comment.Pos()).Line
-			names := strings.Split(name, ",")
+			names := strings.Split(words[1], ",")
 			out[line] = append(out[line], names...)
 			out[line+1] = append(out[line+1], names...)
 		}

@@ -50,6 +50,11 @@ func ignored(n int) string {
 	return fmt.Sprintf("%d", n)
 }
 
+func ignoredByTabs(n int) string {
+	//isobar:ignore	sprintf	called once a day
+	return fmt.Sprintf("%d", n)
+}
+
 type coded struct {
 	code int
 	text string
