@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/tools/go/ast/inspector"
 	"golang.org/x/tools/go/cfg"
+
+	"github.com/isobar-go/isobar/advise/life"
 )
 
 // SmallLoop is the largest number of rounds for which a loop is ignored.
@@ -101,10 +103,8 @@ func again(from *cfg.Block, loop ast.Stmt) bool {
 
 // Stops reports whether call ends the goroutine or the program.
 func (c *Code) Stops(call *ast.CallExpr) bool {
-	_, exits := c.IsCall(call, "os", "Exit")
-	_, fails := c.IsCall(call, "log", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Logger.Fatal",
-		"Logger.Fatalf", "Logger.Fatalln")
-	return exits || fails || c.Builtin(call) == "panic"
+	fn := c.Callee(call)
+	return fn != nil && life.Stops(fn) || c.Builtin(call) == "panic"
 }
 
 // Rounds returns the number of rounds of a loop with constant bounds, -1 for any other loop.

@@ -51,8 +51,8 @@ func contract(c *ssa.CallCommon, n int) *Use {
 	return funcContract(obj, n)
 }
 
-// methodContract knows interface methods of io, hash, sort, fmt and error: none keeps its arguments. It goes by name and
-// by what the first argument is.
+// methodContract knows interface methods of io, hash, sort, fmt and error: none keeps its arguments. It goes by name
+// and by what the first argument is.
 func methodContract(m *types.Func) *Use {
 	sig := m.Signature()
 	if sig.Params().Len() > 0 && streams(sig.Params().At(0).Type()) {

@@ -100,7 +100,7 @@ func Build(s Source) (p *Package, err error) {
 		}
 	}()
 	prog := ssa.NewProgram(s.Fset, ssa.GlobalDebug|ssa.BuildSerially)
-	prog.SetNoReturn(stops)
+	prog.SetNoReturn(Stops)
 	for _, imported := range s.Pkg.Imports() {
 		prog.CreatePackage(imported, nil, nil, true)
 	}
@@ -116,10 +116,12 @@ func Build(s Source) (p *Package, err error) {
 	return p, nil
 }
 
-// stops reports whether a call of fn never returns.
-func stops(fn *types.Func) bool {
+// Stops reports whether a call of fn never returns.
+func Stops(fn *types.Func) bool {
 	switch fn.FullName() {
-	case "os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln", "runtime.Goexit":
+	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln",
+		"(*log.Logger).Fatal", "(*log.Logger).Fatalf", "(*log.Logger).Fatalln", "(*log.Logger).Panic",
+		"(*log.Logger).Panicf", "(*log.Logger).Panicln":
 		return true
 	}
 	return false
