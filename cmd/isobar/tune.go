@@ -118,7 +118,8 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 			return fmt.Errorf("tune: --like: %w", err)
 		}
 	}
-	c.Variants, c.Calls, c.Direct, c.Assumed = prepared.Variants, calls, direct, o.assumed()
+	c.Base.Unset = o.unset()
+	c.Variants, c.Calls, c.Direct = prepared.Variants, calls, direct
 	log, err := a.openLog(ctx, o, &c)
 	if err != nil {
 		return err

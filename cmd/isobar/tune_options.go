@@ -264,17 +264,21 @@ func (o *tuneOptions) baseline() (cell.GC, error) {
 	return cell.EnvironmentGC(os.Environ())
 }
 
-// assumed reports whether today's GOGC is taken to be Go's default, because no flag and no environment has it.
-func (o *tuneOptions) assumed() bool {
+// unset returns those of GOGC and GOMEMLIMIT that no flag and no environment sets today.
+func (o *tuneOptions) unset() []string {
 	environ := os.Environ()
 	if pid, err := strconv.Atoi(o.like); err == nil {
 		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		environ = strings.Split(string(data), "\x00")
-	} else if o.like != "" { // metrics have the one in force
-		return false
+	} else if o.like != "" || o.current != "" { // both have the setting in force
+		return nil
 	}
-	set := func(entry string) bool { return strings.HasPrefix(entry, "GOGC=") }
-	return o.current == "" && !slices.ContainsFunc(environ, set)
+	return slices.DeleteFunc([]string{cell.EnvGOGC, cell.EnvLimit}, func(name string) bool {
+		return slices.ContainsFunc(environ, func(entry string) bool {
+			value, ok := strings.CutPrefix(entry, name+"=")
+			return ok && value != ""
+		})
+	})
 }
 
 // name returns the name of the run in the store.

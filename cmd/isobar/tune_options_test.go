@@ -1,26 +1,27 @@
 package main
 
 import (
-	"fmt"
 	"os"
+	"slices"
 	"testing"
 )
 
-func TestAssumed(t *testing.T) {
-	_, started := os.LookupEnv("GOGC") // with it: the environment in /proc stays
+// TestUnset: what is unset today stays unset in the baseline.
+func TestUnset(t *testing.T) {
+	none := []string{"GOGC", "GOMEMLIMIT"}
+	t.Setenv("GOGC", "") // restored at the end
+	t.Setenv("GOMEMLIMIT", "")
 	for _, c := range []struct {
-		gogc, current, like string
-		want                bool
+		gogc, limit, current, like string
+		want                       []string
 	}{
-		{"", "", "", true}, {"100", "", "", false}, {"", "100", "", false},
-		{"", "", "http://127.0.0.1:9090/metrics", false}, {"", "", fmt.Sprint(os.Getpid()), !started},
+		{"", "", "", "", none}, {"100", "", "", "", none[1:]}, {"", "off", "", "", none[:1]},
+		{"", "", "100", "", nil}, {"", "", "", "http://127.0.0.1:9090/metrics", nil},
 	} {
-		t.Setenv("GOGC", c.gogc)
-		if c.gogc == "" {
-			os.Unsetenv("GOGC")
-		}
-		if got := (&tuneOptions{current: c.current, like: c.like}).assumed(); got != c.want {
-			t.Errorf("%+v: %v", c, got)
+		os.Setenv("GOGC", c.gogc)
+		os.Setenv("GOMEMLIMIT", c.limit)
+		if got := (&tuneOptions{current: c.current, like: c.like}).unset(); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

@@ -55,10 +55,6 @@ func (t *tuning) conclude() {
 	if len(t.overload) > 0 {
 		first(t.overload[0])
 	}
-	if t.Assumed && slices.Contains(t.Calls, setPercent) && a.Outcome != SetsItself {
-		first(fmt.Sprintf("its binary contains %s: where its environment has no GOGC, the program may run today under "+
-			"another one than the %d measured here; give that one with --current", setPercent, t.Base.GC.Percent))
-	}
 	first(t.drifts())
 	if n := len(t.again); n > 0 {
 		a.Doubts = append(a.Doubts, fmt.Sprintf("the program failed in %d of %d runs, which were repeated: %s", n, a.Runs+n,

@@ -249,6 +249,9 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 		if len(records) == 2 && t.outcome(selfSet(first, records[1], t.Calls)) || t.outcome(t.ownLimit()) {
 			return e, nil
 		}
+		if len(records) == 2 && t.ownDefault(first, records[1]) {
+			return e, nil
+		}
 		m, err := NewModel(pilots)
 		switch {
 		case errors.Is(err, errNoCycles) && len(records) == 1 && (t.Base.GC != cell.DefaultGC || len(t.Calls) > 0):

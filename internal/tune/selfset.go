@@ -162,3 +162,17 @@ func selfSet(first, second *cell.Record, calls []string) string {
 	return fmt.Sprintf("the program sets its collector itself: its goals stay near %s, under GOGC=%s and under GOGC=%s; "+
 		"%s%s", bytesText(b.goal), first.Cell.GC.GOGC(), second.Cell.GC.GOGC(), contains, still)
 }
+
+// ownDefault reports whether the first two runs show that the program has a GOGC of its own where
+// its environment has none. The model needs today's GOGC, so it sets the outcome.
+func (t *tuning) ownDefault(first, second *cell.Record) bool {
+	a, b := obeys(first), obeys(second)
+	if !slices.Contains(t.Base.Unset, cell.EnvGOGC) || t.Base.GC.Percent != cell.DefaultGC.Percent ||
+		!a.disobeys(tellingCycles) || a.cycles == 0 || b.cycles == 0 || b.disobeys(1) {
+		return false
+	}
+	t.answer.Outcome = Inconclusive
+	t.answer.Reason = fmt.Sprintf("where its environment has no GOGC, the program runs under one of its own, about "+
+		"GOGC=%d, and it follows GOGC=%s: give today's, such as --current %[1]d", int(a.percent), second.Cell.GC.GOGC())
+	return true
+}

@@ -218,19 +218,23 @@ func TestCollectorCalls(t *testing.T) {
 	}
 }
 
-// TestTodayMayBeAnother: servers such as VictoriaMetrics set another GOGC than 100, unless the environment has one.
-func TestTodayMayBeAnother(t *testing.T) {
-	for _, c := range []struct {
-		assumed bool
-		calls   []string
-		want    bool
-	}{{true, []string{setPercent}, true}, {false, []string{setPercent}, false}, {true, []string{setLimit}, false}} {
-		tuned := newTuning(Config{Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Objective: CPU,
-			Assumed: c.assumed, Calls: c.calls}, nil)
-		tuned.conclude()
-		doubts := strings.Join(tuned.answer.Doubts, "\n")
-		if strings.Contains(doubts, "another one than the 100 measured here; give that one with --current") != c.want {
-			t.Errorf("%+v: doubts %q", c, doubts)
+// TestOwnDefault has programs with a GOGC of their own where the environment has none, such as VictoriaMetrics.
+func TestOwnDefault(t *testing.T) {
+	unset := []string{cell.EnvGOGC, cell.EnvLimit}
+	for name, tc := range map[string]struct {
+		first, second *cell.Record
+		unset         []string
+		want          bool
+	}{
+		"fifty":     {obedient(50, 100, 20), obedient(400, 400, 8), unset, true},
+		"a hundred": {obedient(100, 100, 20), obedient(400, 400, 8), unset, false},
+		"given":     {obedient(50, 100, 20), obedient(400, 400, 8), nil, false},
+		"always":    {obedient(50, 100, 20), obedient(50, 400, 20), unset, false},
+	} {
+		tuned := newTuning(Config{Base: cell.Config{GC: cell.DefaultGC, Unset: tc.unset}}, nil)
+		got, a := tuned.ownDefault(tc.first, tc.second), tuned.answer
+		if got != tc.want || got && (a.Outcome != Inconclusive || !strings.Contains(a.Reason, "--current 48")) {
+			t.Errorf("%s: %t, %s: %s", name, got, a.Outcome, a.Reason)
 		}
 	}
 }

@@ -33,7 +33,6 @@ type Config struct {
 	// with another collector.
 	Variants     map[string][]string
 	Calls        []string // in the command's binary, see CollectorCalls
-	Assumed      bool     // nothing says what GOGC is today: Base has Go's default
 	Direct       bool     // the command is itself a Go program, not something that starts one
 	Tolerance    float64
 	MaxPeakBytes float64

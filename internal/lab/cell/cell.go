@@ -33,6 +33,9 @@ type Config struct {
 	Command []string `json:"command,omitempty"`
 	// GC sets the child's GOGC and GOMEMLIMIT.
 	GC GC `json:"gc"`
+	// Unset names those of GOGC and GOMEMLIMIT that the Command's environment lacks where GC has
+	// the runtime's default: the program may have a default of its own. It is no factor.
+	Unset []string `json:"unset,omitempty"`
 	// GOMAXPROCS is the child's GOMAXPROCS; 0 leaves it to the Go runtime.
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
 	// Pod bounds the program of an exec or serve cell.

@@ -63,6 +63,18 @@ func TestGCEnvSetsBoth(t *testing.T) {
 	}
 }
 
+func TestGCEnvLeavesUnset(t *testing.T) {
+	for gc, want := range map[GC][]string{
+		DefaultGC:                           nil,
+		{Percent: 50}:                       {"GOGC=50"},
+		{Percent: 100, LimitBytes: 1 << 20}: {"GOMEMLIMIT=1048576"},
+	} {
+		if got := gc.Env(EnvGOGC, EnvLimit); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v.Env() = %q, want %q", gc, got, want)
+		}
+	}
+}
+
 func TestKey(t *testing.T) {
 	c := Config{Workload: "market", Params: map[string]string{"pool": "on", "input": "a b/c%"}, GC: TunedGC, GOMAXPROCS: 2, Collector: "classic", Twin: true}
 	want := "market/input=a%20b%2Fc%25/pool=on/gc=tuned/gomaxprocs=2/collector=classic/twin=aa"

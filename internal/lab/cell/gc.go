@@ -78,14 +78,25 @@ func (g GC) GOGC() string {
 	return strconv.Itoa(g.Percent)
 }
 
-// Env returns the environment variables for the setting. It always sets both, so that
-// the child inherits neither.
-func (g GC) Env() []string {
-	limit := "off"
-	if g.LimitBytes > 0 {
-		limit = strconv.FormatInt(g.LimitBytes, 10)
+// Names of the environment variables of a setting.
+const (
+	EnvGOGC  = "GOGC"
+	EnvLimit = "GOMEMLIMIT"
+)
+
+// Env returns the environment variables for the setting. It sets both, as neither should be
+// inherited, but for those named in unset whose value is the runtime's default.
+func (g GC) Env(unset ...string) (env []string) {
+	if g.Percent != DefaultGC.Percent || !slices.Contains(unset, EnvGOGC) {
+		env = append(env, EnvGOGC+"="+g.GOGC())
 	}
-	return []string{"GOGC=" + g.GOGC(), "GOMEMLIMIT=" + limit}
+	switch {
+	case g.LimitBytes > 0:
+		env = append(env, EnvLimit+"="+strconv.FormatInt(g.LimitBytes, 10))
+	case !slices.Contains(unset, EnvLimit):
+		env = append(env, EnvLimit+"=off")
+	}
+	return env
 }
 
 // EnvironmentGC reads GOGC and GOMEMLIMIT from an environment as the runtime does: a

@@ -90,7 +90,7 @@ func newTask(c cell.Cell, join []string) (workload.Task, error) {
 		return nil, err
 	}
 	return w.New(workload.Env{
-		Params: params, Command: c.Program(), GC: c.GC, Seed: c.Seed, Join: join,
+		Params: params, Command: c.Program(), GC: c.GC, Unset: c.Unset, Seed: c.Seed, Join: join,
 		Strategy: strategy.New, Beside: runBeside,
 	})
 }

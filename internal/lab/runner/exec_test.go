@@ -49,6 +49,24 @@ func TestExecCountsEveryCycle(t *testing.T) {
 	}
 }
 
+// TestExecLeavesUnset: a script that gives a variable a value only where it is unset does so under the default setting.
+func TestExecLeavesUnset(t *testing.T) {
+	c := testCell("", "fake")
+	c.Command = []string{"sh", "-c", `test "${GOGC-none} ${GOMEMLIMIT-none}" = "$0"`, "none none"}
+	c.Unset = []string{cell.EnvGOGC, cell.EnvLimit}
+	if rec := run(t, c); rec.Err != nil {
+		t.Error("unset today, set in the run:", rec.Err)
+	}
+	c.Command[3], c.GC = "400 1048576", cell.GC{Percent: 400, LimitBytes: 1 << 20}
+	if rec := run(t, c); rec.Err != nil {
+		t.Error("a candidate's:", rec.Err)
+	}
+	c.Command[3], c.GC, c.Unset = "100 off", cell.DefaultGC, nil
+	if rec := run(t, c); rec.Err != nil {
+		t.Error("by default both are set:", rec.Err)
+	}
+}
+
 func TestExecTellsFakesApart(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs packet pipes")

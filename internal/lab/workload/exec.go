@@ -113,7 +113,7 @@ func startProgram(ctx context.Context, env Env) (*started, error) {
 		args := append([]string{"-c", joinScript, "sh", strconv.Itoa(len(join))}, join...)
 		cmd = exec.CommandContext(ctx, "sh", append(append(args, cmd.Path), command[1:]...)...)
 	}
-	cmd.Env = append(programEnv(os.Environ(), env.GC), tools...) // the last entry of a name wins
+	cmd.Env = append(programEnv(os.Environ(), env.GC.Env(env.Unset...)), tools...) // the last entry of a name wins
 	cmd.SysProcAttr = programAttr()
 	if cmd.Err != nil {
 		return nil, fmt.Errorf("%w: give a command that is in PATH, or its path", cmd.Err)
@@ -263,17 +263,17 @@ func exitFailure(rec *cell.Record, state *os.ProcessState, err error) error {
 	return &cell.Failure{Kind: cell.FailExit, Message: fmt.Sprintf("the program exited with status %d", state.ExitCode())}
 }
 
-// programEnv returns the environment of the program: the cell's GC settings, and
+// programEnv returns the environment of the program: the variables of its GC setting, and
 // gctrace=1 appended to GODEBUG.
-func programEnv(environ []string, gc cell.GC) []string {
+func programEnv(environ, gc []string) []string {
 	godebug := ""
 	for _, entry := range environ {
 		if value, ok := strings.CutPrefix(entry, "GODEBUG="); ok && value != "" {
 			godebug = value + ","
 		}
 	}
-	env := cell.WithoutEnv(environ, "GODEBUG", "GOGC", "GOMEMLIMIT")
-	return append(append(env, gc.Env()...), "GODEBUG="+godebug+"gctrace=1")
+	env := cell.WithoutEnv(environ, "GODEBUG", cell.EnvGOGC, cell.EnvLimit)
+	return append(append(env, gc...), "GODEBUG="+godebug+"gctrace=1")
 }
 
 // watched is the result of polling a program and its descendants.

@@ -18,7 +18,7 @@ func TestProgramEnv(t *testing.T) {
 		{[]string{"GODEBUG=madvdontneed=1", "A=b=c"}, []string{"A=b=c", "GOGC=50", "GOMEMLIMIT=1048576", "GODEBUG=madvdontneed=1,gctrace=1"}},
 		{[]string{"GODEBUG="}, []string{"GOGC=50", "GOMEMLIMIT=1048576", "GODEBUG=gctrace=1"}},
 	} {
-		if got := programEnv(tc.environ, gc); !slices.Equal(got, tc.want) {
+		if got := programEnv(tc.environ, gc.Env()); !slices.Equal(got, tc.want) {
 			t.Errorf("programEnv(%q) = %q, want %q", tc.environ, got, tc.want)
 		}
 	}

@@ -80,6 +80,7 @@ type Env struct {
 	Budget  Budgeted // for a workload with the parameters of WithBudget
 	Command []string
 	GC      cell.GC
+	Unset   []string // see cell.Config
 	Seed    uint64
 	// Join are the files to which the Command's process writes its PID before it
 	// starts, to join its control group.
