@@ -252,12 +252,11 @@ func (c *conn) hearOut() bool {
 	if h.chunked || left > lingerBytes || left > 0 && h.expect && arrived == 0 {
 		return false
 	}
-	return cx.sendEarlier() == nil && c.drop(left)
+	return cx.sendEarlier() == nil && c.drop(left, lingering)
 }
 
-// drop reads and discards n bytes, and reports whether they came while
-// lingering.
-func (c *conn) drop(n int64) bool {
+// drop reads and discards n bytes, and reports whether they came in time.
+func (c *conn) drop(n int64, within time.Duration) bool {
 	if n <= 0 {
 		return true
 	}
@@ -270,8 +269,8 @@ func (c *conn) drop(n int64) bool {
 	}
 	c.phase, c.waiting = phaseBody, true // keep the deadline set here
 	c.cx.readBy = deadline{}
-	c.armed = c.srv.clock.now(0) + lingering
-	if c.nc.SetReadDeadline(time.Now().Add(lingering)) != nil {
+	c.armed = c.srv.clock.now(0) + within
+	if c.nc.SetReadDeadline(time.Now().Add(within)) != nil {
 		return false
 	}
 	room := c.cx.take(32 << 10)
@@ -287,20 +286,20 @@ func (c *conn) drop(n int64) bool {
 
 // last sends finished responses before the connection closes. With unread, the
 // client may still be sending: closing then would reset the connection, and the
-// client might lose the response (RFC 9112, section 9.6).
+// client might lose the response (RFC 9112, section 9.6). Without CloseWrite, as
+// in most wrappers of a connection, a client that waits for the end of the
+// connection does not see it meanwhile.
 func (c *conn) last(unread bool) bool {
 	if !c.flush() || !unread {
 		return false
 	}
-	half, ok := c.nc.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
-		return false
+	within := beforeReset
+	if half, ok := c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		within = lingering
 	}
-	if !c.drop(lingerBytes) {
-		return false
+	if c.drop(lingerBytes, within) { // the client keeps sending: leave it time to see the response
+		c.pauseBeforeReset()
 	}
-	// The client keeps sending: leave it the remaining time to see the response.
-	c.pauseBeforeReset()
 	return false
 }
 
@@ -309,7 +308,8 @@ func (c *conn) last(unread bool) bool {
 var lingering = 5 * time.Second
 
 // lingerBytes bounds the same two in bytes; for beforeReset the connection then stays open
-// and nothing is read, so that the client sees the response before the reset.
+// and nothing is read, so that the client sees the response before the reset. Without
+// CloseWrite, beforeReset also bounds the reading before a close.
 const (
 	lingerBytes = 16 << 20
 	beforeReset = 500 * time.Millisecond
