@@ -168,6 +168,8 @@ func (b *adaptedBody) Read(p []byte) (int, error) {
 	switch {
 	case errors.Is(err, ErrEnded):
 		return 0, http.ErrBodyReadAfterClose
+	case errors.Is(err, io.ErrUnexpectedEOF): // handlers compare it
+		err = io.ErrUnexpectedEOF
 	case errors.Is(err, errBodyLong): // handlers of net/http, and frameworks, know it by this type
 		c.change(func(x *exchange) { err = &http.MaxBytesError{Limit: x.maxBody} })
 	case err == io.EOF && b.request.ContentLength < 0:

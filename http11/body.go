@@ -265,7 +265,7 @@ func (c *exchange) fill(p []byte) error {
 		c.srv.stats.timeouts.Add(1)
 		err = errBodySlow
 	}
-	return c.wreck(err)
+	return c.wreck(cn.opError("read", err))
 }
 
 // wreck stops reading a body whose end cannot be found.

@@ -60,7 +60,7 @@ func (c *exchange) mayWrite(n int) error {
 	case c.conn != nil && c.conn.hijacked:
 		return ErrHijacked
 	case c.conn != nil && c.conn.broken, c.mount.gone: // http.Flusher could not say so
-		return errClientGone
+		return c.clientGone()
 	case c.filter != nil: // the filter decides what is sent
 	case !c.mayHaveContent() && n > 0:
 		return ErrBodyNotAllowed

@@ -1,6 +1,11 @@
 package http11
 
-import "errors"
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+)
 
 // Errors that handlers may want to distinguish. Returned errors are these or
 // wrap them.
@@ -25,6 +30,11 @@ func (e *writeError) Error() string {
 
 func (e *writeError) Unwrap() error { return e.err }
 
+// Timeout and Temporary make writeError and readError net.Errors, as handlers of
+// net/http expect.
+func (e *writeError) Timeout() bool   { return timedOut(e.err) }
+func (e *writeError) Temporary() bool { return timedOut(e.err) }
+
 // A readError says that a body could not be read to its end.
 type readError struct{ err error }
 
@@ -32,4 +42,28 @@ func (e *readError) Error() string {
 	return "http11: read body: " + e.err.Error() + "; the connection is closed"
 }
 
-func (e *readError) Unwrap() error { return e.err }
+func (e *readError) Unwrap() error   { return e.err }
+func (e *readError) Timeout() bool   { return timedOut(e.err) }
+func (e *readError) Temporary() bool { return timedOut(e.err) }
+
+// opError returns err with what package net adds to an errno.
+func (c *conn) opError(op string, err error) error {
+	errno, ok := err.(syscall.Errno)
+	if !ok {
+		return err
+	}
+	local, remote := c.nc.LocalAddr(), c.nc.RemoteAddr()
+	network := ""
+	if remote != nil {
+		network = remote.Network()
+	}
+	return &net.OpError{Op: op, Net: network, Source: local, Addr: remote, Err: os.NewSyscallError(op, errno)}
+}
+
+// clientGone is the error of writes after a failed one.
+func (c *exchange) clientGone() error {
+	if c.failed == nil {
+		return errClientGone
+	}
+	return &writeError{c.failed}
+}

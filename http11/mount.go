@@ -225,7 +225,7 @@ func (m *mounted) inform(status int, fields []string) error {
 // send is sendOut without the turn, if a handler called it.
 func (m *mounted) send(c *exchange, out []byte) error {
 	if m.gone {
-		return errClientGone
+		return c.clientGone()
 	}
 	if !c.served {
 		return m.sendOut(c, out)

@@ -3,12 +3,17 @@ package http11
 import (
 	"bytes"
 	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // likeNetHTTP checks that look sees the same of h with Adapt as with net/http. wrap, if
@@ -93,5 +98,76 @@ func TestAdaptRefusedUpload(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Handlers recognize the errors of body and writer by what net/http's are.
+func TestAdaptErrors(t *testing.T) {
+	type control = *http.ResponseController
+	const half = "Content-Length: 100\r\n\r\n[1, 2"
+	reset := func(nc net.Conn) {
+		nc.(*net.TCPConn).SetLinger(0)
+		nc.Close()
+	}
+	end := func(nc net.Conn) { nc.(*net.TCPConn).CloseWrite() } // a failure shows in the error
+	writes := func(w http.ResponseWriter) error {
+		for {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, test := range []struct {
+		name, request string
+		then          func(net.Conn)
+		fail          func(w http.ResponseWriter, r *http.Request, c control) error
+	}{
+		{"cut off", half, end, func(_ http.ResponseWriter, r *http.Request, _ control) error {
+			return json.NewDecoder(r.Body).Decode(new([]int))
+		}},
+		{"chunks cut off", "Transfer-Encoding: chunked\r\n\r\n5\r\n[1, 2", end,
+			func(_ http.ResponseWriter, r *http.Request, _ control) error {
+				_, err := io.ReadAll(r.Body)
+				return err
+			}},
+		{"reset", half, reset, func(_ http.ResponseWriter, r *http.Request, _ control) error {
+			_, err := io.ReadAll(r.Body)
+			return err
+		}},
+		{"late body", half, func(net.Conn) {}, func(_ http.ResponseWriter, r *http.Request, c control) error {
+			c.SetReadDeadline(time.Now().Add(time.Millisecond))
+			_, err := io.ReadAll(r.Body)
+			return err
+		}},
+		{"late response", "\r\n", func(net.Conn) {}, func(w http.ResponseWriter, _ *http.Request, c control) error {
+			c.SetWriteDeadline(time.Now().Add(-time.Second))
+			return writes(w)
+		}},
+		{"slow reader", "\r\n", func(net.Conn) {}, func(w http.ResponseWriter, _ *http.Request, c control) error {
+			c.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
+			return writes(w)
+		}},
+		{"gone", "\r\n", reset, func(w http.ResponseWriter, _ *http.Request, _ control) error { return writes(w) }},
+		{"gone before", "\r\n", reset, func(w http.ResponseWriter, _ *http.Request, _ control) error {
+			writes(w) // its error is the case before
+			return writes(w)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			saw := make(chan string, 1)
+			likeNetHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+				err := test.fail(w, r, http.NewResponseController(w))
+				var op *net.OpError
+				var call *os.SyscallError
+				timeout, ok := err.(net.Error)
+				saw <- fmt.Sprint(err == io.ErrUnexpectedEOF, ok && timeout.Timeout(), os.IsTimeout(err),
+					errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &call), errors.As(err, &op) || os.IsTimeout(err))
+			}, nil, func(t *testing.T, addr string) string {
+				nc, _ := dial(t, addr, "POST / HTTP/1.1\r\nHost: h\r\n"+test.request)
+				defer nc.Close()
+				test.then(nc)
+				return <-saw
+			})
+		})
 	}
 }

@@ -25,7 +25,7 @@ func (c *conn) write(p []byte) error {
 	case c.hijacked:
 		return ErrHijacked
 	case c.broken:
-		return errClientGone
+		return c.cx.clientGone()
 	}
 	if c.raw == nil {
 		return c.writeConn(p)
@@ -97,8 +97,8 @@ func (c *conn) wrote(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.srv.stats.timeouts.Add(1)
 	}
-	c.cx.failed = err
-	return &writeError{err}
+	c.cx.failed = c.opError("write", err)
+	return &writeError{c.cx.failed}
 }
 
 // writeFD writes as much as there is room for.
