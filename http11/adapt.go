@@ -347,7 +347,12 @@ func (w *adaptedWriter) SetWriteDeadline(t time.Time) error { return w.c().SetWr
 // stream.
 func (w *adaptedWriter) CloseNotify() <-chan bool {
 	gone := make(chan bool, 1)
-	context.AfterFunc(w.c().Context(), func() { gone <- true })
+	ctx := w.c().Context()
+	context.AfterFunc(ctx, func() {
+		if context.Cause(ctx) != ErrEnded {
+			gone <- true
+		}
+	})
 	return gone
 }
 

@@ -171,3 +171,39 @@ func TestAdaptErrors(t *testing.T) {
 		})
 	}
 }
+
+// CloseNotify tells of a client that goes away, not of the end of a request.
+func TestAdaptCloseNotify(t *testing.T) {
+	for name, leaves := range map[string]bool{"stays": false, "leaves": true} {
+		t.Run(name, func(t *testing.T) {
+			told := make(chan (<-chan bool), 1)
+			likeNetHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/" {
+					told <- w.(interface{ CloseNotify() <-chan bool }).CloseNotify()
+				}
+				if leaves {
+					<-r.Context().Done()
+				}
+			}, nil, func(t *testing.T, addr string) string {
+				nc, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+				defer nc.Close()
+				gone := <-told
+				if leaves {
+					nc.Close()
+					return fmt.Sprint(<-gone)
+				}
+				answer(t, r)
+				for range 10 { // let a goroutine run that would tell
+					io.WriteString(nc, "GET /again HTTP/1.1\r\nHost: h\r\n\r\n")
+					answer(t, r)
+				}
+				select {
+				case <-gone:
+					return "told"
+				default:
+					return "not told"
+				}
+			})
+		})
+	}
+}

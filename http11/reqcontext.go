@@ -9,8 +9,8 @@ import (
 // A requestContext is the context of a request. It watches the client only once
 // someone asks whether the context has ended.
 type requestContext struct {
-	context.Context // with a cancel
-	cancel          context.CancelFunc
+	context.Context                         // with a cancel
+	cancel          context.CancelCauseFunc // with ErrEnded at the end of the request
 	request         Context
 	asked           sync.Once
 
@@ -28,7 +28,7 @@ func (c *exchange) context(request *Context, parent context.Context) *requestCon
 			parent = c.mount.r.Context()
 		}
 		rc := &requestContext{request: *request}
-		rc.Context, rc.cancel = context.WithCancel(parent)
+		rc.Context, rc.cancel = context.WithCancelCause(parent)
 		c.ctx = rc
 	}
 	return c.ctx
@@ -55,7 +55,7 @@ func (rc *requestContext) ask() {
 	switch {
 	case x.conn == nil || x.conn.hijacked || x.ctx != rc: // net/http watches, or nobody can
 	case x.conn.sock != nil:
-		f := func() { rc.cancel() }
+		f := func() { rc.cancel(nil) }
 		x.conn.sock.watchEnd(&f)
 	default:
 		rc.wanted = true
@@ -88,7 +88,7 @@ func (rc *requestContext) look(c *conn) {
 			continue
 		}
 		if rc.got = n; err != nil {
-			rc.cancel()
+			rc.cancel(nil)
 		}
 		return
 	}
@@ -123,5 +123,5 @@ func (rc *requestContext) unwatch(x *exchange) {
 // end ends the context with its request.
 func (rc *requestContext) end(x *exchange) {
 	rc.unwatch(x)
-	rc.cancel()
+	rc.cancel(ErrEnded)
 }
