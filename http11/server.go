@@ -47,7 +47,8 @@ type Server struct {
 	// Engine selects what runs handlers. The zero value is Goroutines.
 	Engine Engine
 
-	// TLS, if set, is the TLS configuration for all connections.
+	// TLS, if set, is the TLS configuration for all connections. NextProtos, if
+	// empty, counts as http/1.1; not so in what GetConfigForClient returns.
 	TLS *tls.Config
 
 	// Name is sent as the field Server; empty sends none.
@@ -112,6 +113,7 @@ type Server struct {
 	exchanges sync.Pool // of *exchange, for ServeHTTP
 	slots     chan struct{}
 	keepsIdle bool // connections may keep memory for keepIdle
+	tls       *tls.Config
 
 	// configured publishes the results of configure to Stats.
 	configured atomic.Bool
@@ -192,6 +194,10 @@ func (s *Server) check() error {
 	set(phaseHead, s.ReadHeaderTimeout, DefaultReadHeaderTimeout)
 	set(phaseBody, s.ReadBodyTimeout, DefaultReadBodyTimeout)
 	set(phaseWrite, s.WriteTimeout, DefaultWriteTimeout)
+	if s.tls = s.TLS; s.tls != nil && len(s.tls.NextProtos) == 0 {
+		s.tls = s.tls.Clone() // once: the clone has the keys of its session tickets
+		s.tls.NextProtos = []string{"http/1.1"}
+	}
 	if s.MaxConns > 0 {
 		s.slots = make(chan struct{}, s.MaxConns)
 	}
@@ -321,7 +327,7 @@ func (s *Server) start(nc net.Conn) {
 	var below *patient
 	if s.TLS != nil {
 		below = newPatient(nc, s.timeouts[phaseWrite])
-		nc = tls.Server(below, s.TLS)
+		nc = tls.Server(below, s.tls)
 	}
 	c := newConn(s, nc)
 	c.patient = below

@@ -133,3 +133,40 @@ func TestWrappedTLS(t *testing.T) {
 		}
 	})
 }
+
+// A client and the server agree on HTTP/1.1 as with net/http; one that has only
+// another protocol is refused.
+func TestTLSProtocol(t *testing.T) {
+	config, trusting := secure()
+	ask := func(addr string) (seen string) {
+		trusting := trusting.Clone()
+		trusting.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+		for _, offers := range []string{"", "http/1.1", "h2 http/1.1", "h2", "http/1.1"} {
+			trusting.NextProtos = strings.Fields(offers)
+			nc, err := tls.Dial("tcp", addr, trusting)
+			if err != nil {
+				seen += fmt.Sprintf("%q: refused; ", offers)
+				continue
+			}
+			io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n") // a failure shows below
+			answer, err := io.ReadAll(nc)
+			state := nc.ConnectionState()
+			nc.Close()
+			seen += fmt.Sprintf("%q: %q, resumed %v, %.12q %v; ", offers, state.NegotiatedProtocol, state.DidResume, answer, err)
+		}
+		return seen
+	}
+	reference := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	reference.Config.ErrorLog = log.New(io.Discard, "", 0)
+	reference.StartTLS()
+	defer reference.Close()
+	want := ask(reference.Listener.Addr().String())
+	eachEngine(t, func(t *testing.T) {
+		if got := ask(serve(t, &Server{Handler: HandlerFunc(echo), TLS: config})); got != want {
+			t.Errorf("%s\nnet/http: %s", got, want)
+		}
+		if len(config.NextProtos) != 0 {
+			t.Error("the caller's configuration has changed")
+		}
+	})
+}
