@@ -121,6 +121,9 @@ func (c *Context) httpRequest(server *http.Server) (*http.Request, error) {
 			r.Header[key] = append(r.Header[key], value.String())
 		}
 	}
+	if p := r.Header["Pragma"]; len(p) > 0 && p[0] == "no-cache" && r.Header["Cache-Control"] == nil {
+		r.Header["Cache-Control"] = []string{"no-cache"} // caches ask for one of the two
+	}
 	r = r.WithContext(c.describe(r, server))
 	if h.length != 0 {
 		r.Body = &adaptedBody{bridge: c.bridge(), request: r}
