@@ -16,12 +16,13 @@ func (w *adaptedWriter) writeHeader(status int) {
 			panic(fmt.Sprintf("http11: WriteHeader: %d is not a status; use 100 to 999", status))
 		}
 		w.status, w.frozen = status, w.header.Clone()
+		w.c().change(func(x *exchange) { x.final = true })
 	}
 }
 
 // inform sends an informational response with the current fields.
 func (w *adaptedWriter) inform(status int) {
-	if status == http.StatusContinue || w.status != 0 { // reading the body sends 100
+	if w.status != 0 {
 		return
 	}
 	var fields []string

@@ -281,9 +281,10 @@ func (c *exchange) wreck(err error) error {
 
 // goOn sends 100 (Continue) to a client that waits for it.
 func (c *exchange) goOn() error {
-	if !c.r.head.expect || c.state >= stateStreamed {
+	if !c.r.head.expect || c.continued || c.final || c.state >= stateStreamed {
 		return nil
 	}
+	c.continued = true
 	return c.conn.write([]byte(continueLine))
 }
 
@@ -346,5 +347,5 @@ func (c *exchange) skips() bool {
 // unanswered reports whether the client still waits for 100 (Continue), so that
 // the body may never come.
 func (c *exchange) unanswered() bool {
-	return c.r.head.expect && c.bodyState == bodyNone && c.next == len(c.buf)
+	return c.r.head.expect && !c.continued && c.bodyState == bodyNone && c.next == len(c.buf)
 }

@@ -127,7 +127,7 @@ func (c *Context) SetTrailer(name, value string) error {
 // Inform immediately sends an informational response, such as 103 (Early
 // Hints), with fields given as a list of names and values. It sends nothing to
 // an HTTP/1.0 client. It panics if status is not 1xx, and for 101: use Hijack
-// instead.
+// instead. After 100 (Continue), reading the body sends no other.
 func (c *Context) Inform(status int, fields ...string) error {
 	return c.do("Inform", func(x *exchange) error { return x.inform(status, fields) })
 }

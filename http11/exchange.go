@@ -46,6 +46,8 @@ type current struct {
 	aborted   bool
 	close     bool  // the connection closes after this response
 	hears     bool  // read the body before the response is sent, see Adapt
+	continued bool  // 100 (Continue) was sent
+	final     bool  // 100 is not sent any more: net/http's WriteHeader chose a final status
 	bodyLeft  int64 // bytes, with Content-Length
 	maxBody   int64
 	taken     int64 // body bytes read from source or the connection

@@ -222,3 +222,50 @@ func TestAdaptRequestFields(t *testing.T) {
 			})
 	}
 }
+
+// 100 (Continue) is sent when the handler or its first read asks for it, and not
+// behind a final status.
+func TestAdaptContinue(t *testing.T) {
+	for name, statuses := range map[string][]int{"read": nil, "100": {100}, "200": {200}, "103": {103}} {
+		t.Run(name, func(t *testing.T) {
+			waits, goOn := make(chan bool, 1), make(chan bool, 1)
+			likeNetHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+				for _, status := range statuses {
+					w.WriteHeader(status)
+				}
+				waits <- true
+				if name == "100" {
+					<-goOn // it has been sent before the body is read
+				}
+				body, err := io.ReadAll(r.Body)
+				fmt.Fprintf(w, "%s, %v", body, err)
+			}, nil, func(t *testing.T, addr string) (seen string) {
+				nc, r := dial(t, addr, "")
+				defer nc.Close()
+				for range 2 { // the second head repeats the first
+					io.WriteString(nc, "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
+					<-waits
+					if name == "100" {
+						resp, err := http.ReadResponse(r, nil)
+						if err != nil {
+							t.Error(err)
+						} else {
+							seen += resp.Status + ", "
+						}
+						goOn <- true
+					}
+					time.Sleep(10 * time.Millisecond) // so that the handler waits for the body
+					io.WriteString(nc, "body")        // a failure shows below
+					for {
+						resp, text := answer(t, r)
+						seen += resp.Status + " " + text + ", "
+						if resp.StatusCode >= 200 {
+							break
+						}
+					}
+				}
+				return seen
+			})
+		})
+	}
+}

@@ -278,6 +278,7 @@ func (c *exchange) inform(status int, fields []string) error {
 	if err := c.sendEarlier(); err != nil {
 		return err
 	}
+	c.continued = c.continued || status == 100
 	return c.conn.write(message)
 }
 
