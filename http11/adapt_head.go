@@ -56,7 +56,7 @@ func (w *adaptedWriter) writeHead() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
-		if strings.HasPrefix(name, http.TrailerPrefix) || slices.Contains(w.announce, name) {
+		if strings.HasPrefix(name, http.TrailerPrefix) {
 			continue
 		}
 		if len(w.frozen[name]) == 0 { // as a handler leaves out the server's Date

@@ -269,3 +269,29 @@ func TestAdaptContinue(t *testing.T) {
 		})
 	}
 }
+
+// A field that is announced as a trailer and set before the head is in both.
+func TestAdaptAnnouncedFields(t *testing.T) {
+	h := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Trailer", "Early, Late, Both")
+		w.Header().Set("Early", "1")
+		w.Header().Set("Both", "2")
+		w.WriteHeader(200)
+		w.Header().Del("Early")
+		w.Header().Set("Late", "3")
+		w.Header().Set("Both", "4")
+		io.WriteString(w, "content")
+	}
+	for name, h := range map[string]http.Handler{
+		"direct": http.HandlerFunc(h), "TimeoutHandler": http.TimeoutHandler(http.HandlerFunc(h), time.Minute, ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			likeNetHTTP(t, h.ServeHTTP, nil, func(t *testing.T, addr string) string {
+				_, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+				resp, text := answer(t, r)
+				resp.Header.Del("Date")
+				return fmt.Sprint(resp.Header, text, resp.Trailer)
+			})
+		})
+	}
+}
