@@ -159,6 +159,9 @@ func (c *conn) answer() bool {
 		cx.close = true
 	}
 	whole := cx.finish()
+	if by := cx.writeBy.at; by > 0 && c.srv.clock.now(0) >= by {
+		c.flush() // fails: content held back until now is late too
+	}
 	if c.srv.Access != nil {
 		c.logSent(ok, whole)
 	}

@@ -295,3 +295,21 @@ func TestAdaptAnnouncedFields(t *testing.T) {
 		})
 	}
 }
+
+// A write deadline also holds for content that is held back until the handler returns.
+func TestAdaptWriteDeadlineAtTheEnd(t *testing.T) {
+	likeNetHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+		deadline := time.Now().Add(time.Hour)
+		if r.URL.Path == "/late" {
+			deadline = time.Now().Add(-time.Second)
+		}
+		http.NewResponseController(w).SetWriteDeadline(deadline) // a failure shows in the answer
+		io.WriteString(w, "content")
+	}, nil, func(t *testing.T, addr string) string {
+		nc, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		_, text := answer(t, r)
+		io.WriteString(nc, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n") // a failure shows below
+		late, err := io.ReadAll(r)
+		return fmt.Sprintf("%s, then %q, %v", text, late, err)
+	})
+}
