@@ -7,6 +7,7 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+	"time"
 )
 
 // writeHeader saves the head as set so far.
@@ -55,21 +56,20 @@ func (w *adaptedWriter) writeHead() {
 			w.announce = append(w.announce, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(key)))
 		}
 	}
+	if w.status == http.StatusNotModified {
+		delete(w.frozen, "Content-Type") // net/http leaves it out: there is no content
+	}
+	for name := range w.frozen { // even without values, as a handler leaves out the server's Date
+		c.RemoveHeader(name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
 		if strings.HasPrefix(name, http.TrailerPrefix) {
 			continue
 		}
-		if len(w.frozen[name]) == 0 { // as a handler leaves out the server's Date
-			c.RemoveHeader(name)
-		}
-		for i, value := range w.frozen[name] {
+		for _, value := range w.frozen[name] {
 			value = strings.TrimSpace(cleanValue.Replace(value))
-			switch _, wrong := checkField(name, value); {
-			case wrong != "": // net/http leaves it out as well
-			case i == 0:
-				c.SetHeader(name, value)
-			default:
-				c.AddHeader(name, value)
+			if _, wrong := checkField(name, value); wrong == "" { // net/http leaves others out as well
+				c.AddHeader(name, value) // not SetHeader: names may differ in case alone
 			}
 		}
 	}
@@ -134,6 +134,9 @@ func (w *adaptedWriter) trailers() {
 // plainHead returns the head as set, without the fields that frame content.
 func (w *adaptedWriter) plainHead() []byte {
 	head := appendStatusLine(nil, w.status)
+	if _, set := w.frozen["Date"]; !set {
+		head = appendField(head, "Date", time.Now().UTC().Format(http.TimeFormat))
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
 		for _, value := range w.frozen[name] {
 			if token(name) {

@@ -285,7 +285,7 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 		return 0, c.r.late("BodyReader.Read")
 	}
 	defer x.exit()
-	if len(p) == 0 {
+	if len(p) == 0 && x.bodyState != bodyDone {
 		return 0, nil
 	}
 	n, err := x.readBody(p)

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -312,4 +314,47 @@ func TestAdaptWriteDeadlineAtTheEnd(t *testing.T) {
 		late, err := io.ReadAll(r)
 		return fmt.Sprintf("%s, then %q, %v", text, late, err)
 	})
+}
+
+// The small things of a response that clients of net/http's server see.
+func TestAdaptResponseDetails(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"101 and Hijack": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "x")
+			w.WriteHeader(101)
+			nc, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			nc.Close()
+		},
+		"304 with a type": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Etag", "e")
+			w.WriteHeader(304)
+		},
+		"names that differ in case": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["ETag"] = []string{"e", "f"}
+			w.Header().Set("etag", "g")
+		},
+		"reading nothing": func(w http.ResponseWriter, r *http.Request) {
+			n, err := r.Body.Read(nil)
+			io.Copy(io.Discard, r.Body) // a failure shows in the next read
+			n2, err2 := r.Body.Read(nil)
+			fmt.Fprint(w, n, err, n2, err2)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			likeNetHTTP(t, h, nil, func(t *testing.T, addr string) string {
+				_, r := dial(t, addr, "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc")
+				all, err := io.ReadAll(r)
+				head, content, _ := strings.Cut(string(all), "\r\n\r\n")
+				lines := strings.Split(regexp.MustCompile(`Date: [^\r]+`).ReplaceAllString(head, "Date: then"), "\r\n")
+				slices.Sort(lines)
+				return fmt.Sprintf("%q, %q, %v", lines, content, err)
+			})
+		})
+	}
 }
