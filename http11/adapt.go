@@ -30,8 +30,12 @@ import (
 //
 // Unlike net/http, the server answers HTTP/1.0 as HTTP/1.1, sends 500 after a
 // panic if nothing was sent, ends the connection after a 2xx to CONNECT, which
-// Hijack turns into a tunnel, and decides about Transfer-Encoding. Hijack fails
-// once a part of another response was sent.
+// Hijack turns into a tunnel, and decides about Transfer-Encoding and keep-alive. Hijack
+// fails once a part of another response was sent. Content that is not flushed is
+// held back up to 64 KB or until h returns (net/http: about 4 KB). A connection whose
+// http.MaxBytesReader has tripped stays open if little of the body is left. A
+// goroutine that changes the header map after h has returned races with the server,
+// also where net/http reads it no more.
 func Adapt(h http.Handler) Handler { return adapted{h, &http.Server{Handler: h}} }
 
 type adapted struct {
