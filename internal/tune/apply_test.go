@@ -83,3 +83,28 @@ func TestGuard(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessesEachHaveTheLimit tunes a program that runs four processes at once.
+func TestProcessesEachHaveTheLimit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: 1,
+		Settings: []cell.GC{setting(200, 0)}}
+	simulated := program(0.3)
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := simulated.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		rec.Set(cell.RSSPeak, 4*rec.Metrics[cell.RSSPeak])
+		rec.Set(cell.Processes, 4)
+		rec.Warn("processes", "4 processes ran at once")
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != Recommended || r.Processes != 4 || r.GuardBytes != 0 {
+		t.Errorf("%s, %d processes, a guard of %d bytes", r.Headline, r.Processes, r.GuardBytes)
+	}
+	if doubts := strings.Join(r.Doubts, "; "); !strings.Contains(doubts, "4 processes ran at once") {
+		t.Errorf("doubts %q", doubts)
+	}
+}

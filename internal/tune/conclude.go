@@ -111,7 +111,7 @@ func Guard(gc, today cell.GC, bytes float64) int64 {
 // more frequent when it acts but do not take over.
 func (t *tuning) guard(m *Model) int64 {
 	a := t.answer
-	if a.Outcome != Recommended {
+	if a.Outcome != Recommended || a.Processes > 1 { // it would bound each, not their sum
 		return 0
 	}
 	gc := a.Setting.GC

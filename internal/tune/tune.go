@@ -122,6 +122,9 @@ type Answer struct {
 	Runs       int          `json:"runs"`
 	Seconds    float64      `json:"seconds"` // of running the program
 	Built      *Built       `json:"built,omitempty"`
+	// Processes is the most large processes that ran at once; 0 if there never were several. A
+	// GOMEMLIMIT applies to each, and PeakBytes are of all together.
+	Processes int `json:"processes,omitempty"`
 	// Service names the container or service in the files of Deploy. The caller of Tune sets it.
 	Service string `json:"service,omitempty"`
 }
@@ -261,7 +264,7 @@ const muchOutput = 64 << 20
 // warn records what a run shows about the program under any setting.
 func (t *tuning) warn(rec *cell.Record) {
 	for _, w := range rec.Warnings {
-		if slices.Contains([]string{"left-behind", "gctrace-relayed", "held-off"}, w.Code) {
+		if slices.Contains([]string{"left-behind", "gctrace-relayed", "held-off", "processes"}, w.Code) {
 			t.answer.Doubts = append(t.answer.Doubts, w.Text)
 		}
 	}
@@ -323,6 +326,7 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 	}
 	t.answer.Runs++
 	t.answer.Seconds += rec.Metrics[cell.WallTime]
+	t.answer.Processes = max(t.answer.Processes, int(rec.Metrics[cell.Processes]))
 	t.spent += cmp.Or(rec.Metrics[cell.RunTime], rec.Metrics[cell.WallTime]+overheadSeconds)
 	if rec.Err != nil {
 		before := ""

@@ -58,7 +58,10 @@ const (
 	HeapLive = "/memory/heap/live:bytes" // marked live by the last cycle
 	GoalMax  = "/memory/goal/max:bytes"
 	SysMax   = "/memory/sys/max:bytes" // mapped by the Go runtime
-	RSSPeak  = "/memory/rss/peak:bytes"
+	// RSSPeak is the most resident memory. Where several processes of a program ran at once, it is
+	// the most that they occupied together, and Processes is how many of them were large.
+	RSSPeak   = "/memory/rss/peak:bytes"
+	Processes = "/program/processes:count"
 
 	MinorFaults = "/memory/faults/minor:faults"
 	MajorFaults = "/memory/faults/major:faults"

@@ -67,6 +67,21 @@ func TestExecLeavesUnset(t *testing.T) {
 	}
 }
 
+// TestExecAddsProcessesUp: two processes at once occupy about twice what one does.
+func TestExecAddsProcessesUp(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	one, two := run(t, testCell("", "hold")), run(t, testCell("", "hold", "twice"))
+	if one.Err != nil || two.Err != nil || hasWarning(one, "processes") || !hasWarning(two, "processes") {
+		t.Fatal(one.Err, one.Warnings, two.Err, two.Warnings)
+	}
+	ratio := two.Metrics[cell.RSSPeak] / one.Metrics[cell.RSSPeak]
+	if ratio < 1.7 || ratio > 2.3 || two.Metrics[cell.Processes] != 2 {
+		t.Errorf("%.2f times the memory of one, %v processes", ratio, two.Metrics[cell.Processes])
+	}
+}
+
 func TestExecTellsFakesApart(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs packet pipes")

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,6 +22,17 @@ func program(args []string) int {
 		time.Sleep(time.Hour)
 	case "churn": // collects under load, writes to stderr, and reports how often
 		churn(args[1])
+	case "hold": // holds memory, in two processes if it has an argument
+		held := bytes.Repeat([]byte{1}, 64<<20)
+		if len(args) > 1 {
+			cmd := exec.Command(os.Args[0], "program", "hold")
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			if cmd.Run() != nil {
+				return 1
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+		runtime.KeepAlive(held)
 	case "fake":
 		for i := range 3 {
 			fmt.Fprintf(os.Stderr, "gc %d @0.001s 1%%: 0.01+0.2+0.003 ms clock, 0.02+0.1/0.2/0+0.006 ms cpu, 4->4->1 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P\n", i+1)

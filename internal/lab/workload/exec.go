@@ -50,8 +50,9 @@ func (c *counted) Write(b []byte) (int, error) {
 	return c.Writer.Write(b)
 }
 
-// program runs a command under GODEBUG=gctrace=1. Wall time, CPU time, faults and peak memory are
-// what the kernel accounts to the program and the descendants that it waited for. GC figures are
+// program runs a command under GODEBUG=gctrace=1. Wall time, CPU time and faults are what the
+// kernel accounts to the program and the descendants that it waited for. Peak memory is that of the
+// largest of them, or what those that run at once were seen to occupy together, if that is more. GC figures are
 // sums over the lines of all processes that print to the program's standard error, rounded by the
 // runtime to two or three digits and whole MiB. A cycle interrupted by the exit prints no line.
 type program struct{ env Env }
@@ -175,7 +176,7 @@ func (s *started) finish(rec *cell.Record) error {
 	rec.Set(ProgramOutput, float64(s.figures.written))
 	rec.Set(ProgramErrors, float64(s.errors.bytes))
 	s.figures.record(rec)
-	setUsage(rec, s.cmd.ProcessState, s.before, polled.peak)
+	setUsage(rec, s.cmd.ProcessState, s.before, polled)
 	if !s.packets {
 		rec.Warn("gctrace-lines", "this platform may mix writes to a pipe: gctrace lines that the program's own output "+
 			"split are missing")
@@ -225,7 +226,7 @@ type usage struct {
 // setUsage records what the kernel accounted. The program starts as a copy of this process, so
 // its reported peak is at least this process's memory at that moment (before). Below that, the
 // polled peak is the better figure.
-func setUsage(rec *cell.Record, state *os.ProcessState, before, polled int64) {
+func setUsage(rec *cell.Record, state *os.ProcessState, before int64, polled watched) {
 	user, system := state.UserTime().Seconds(), state.SystemTime().Seconds()
 	rec.Set(cell.UserCPU, user)
 	rec.Set(cell.SystemCPU, system)
@@ -238,11 +239,11 @@ func setUsage(rec *cell.Record, state *os.ProcessState, before, polled int64) {
 	rec.Set(cell.MinorFaults, usage.minorFaults)
 	rec.Set(cell.MajorFaults, usage.majorFaults)
 	if usage.peakBytes > before {
-		rec.Set(cell.RSSPeak, float64(usage.peakBytes))
+		rec.Set(cell.RSSPeak, float64(max(usage.peakBytes, polled.setTogether(rec))))
 		return
 	}
-	if polled > 0 {
-		rec.Set(cell.RSSPeak, float64(polled))
+	if peak := max(polled.peak, polled.setTogether(rec)); peak > 0 {
+		rec.Set(cell.RSSPeak, float64(peak))
 	}
 	rec.Warn("rss-polled", "the program uses less memory than the process that started it: its peak was polled and "+
 		"may miss the end")
@@ -280,6 +281,41 @@ func programEnv(environ, gc []string) []string {
 type watched struct {
 	peak    int64 // bytes, of the largest process
 	threads map[int]host.ThreadTime
+	// together is the most memory that all occupied in two consecutive polls, in bytes, and large
+	// how many had at least a quarter of the largest's then. last is the sum of the last poll.
+	together, last int64
+	large          int
+}
+
+// add notes the resident memory of all processes in a poll. The sum counts shared pages several
+// times: little where processes run one binary, whose text is shared. But a new process shares all
+// of its parent's memory until it executes its program; two polls in a row hardly see it there.
+func (w *watched) add(resident []int64) {
+	sum, most := int64(0), int64(0)
+	for _, n := range resident {
+		sum, most = sum+n, max(most, n)
+	}
+	if both := min(sum, w.last); both > w.together {
+		w.together, w.large = both, 0
+		for _, n := range resident {
+			if 4*n >= most {
+				w.large++
+			}
+		}
+	}
+	w.last = sum
+}
+
+// setTogether records how many large processes ran at once, and returns what they occupied; 0 if
+// there was one.
+func (w *watched) setTogether(rec *cell.Record) int64 {
+	if w.large < 2 {
+		return 0
+	}
+	rec.Set(cell.Processes, float64(w.large))
+	rec.Warn("processes", "%d processes ran at once: peak memory is what they occupied together, and GOMEMLIMIT applies "+
+		"to each", w.large)
+	return w.together
 }
 
 // share is the fraction of a thread's runnable time that it spent on a CPU: the mean
@@ -310,7 +346,11 @@ func watch(pid int) (stop func() watched) {
 		defer tick.Stop()
 		w := watched{threads: map[int]host.ThreadTime{}}
 		for n := 0; ; n++ {
+			var resident []int64
 			for _, p := range host.Descendants(pid) {
+				if n, ok := host.RSSBytes(p); ok {
+					resident = append(resident, n)
+				}
 				if n, ok := host.PeakRSSBytes(p); ok {
 					w.peak = max(w.peak, n)
 				}
@@ -318,6 +358,7 @@ func watch(pid int) (stop func() watched) {
 					host.ThreadTimes(p, w.threads)
 				}
 			}
+			w.add(resident)
 			select {
 			case <-done:
 				result <- w

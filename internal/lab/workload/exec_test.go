@@ -153,3 +153,27 @@ func TestCPUScale(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessesAtOnce adds up the memory of processes that run at the same time.
+func TestProcessesAtOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		polls    [][]int64
+		together int64 // 0 for one large process
+		large    int
+	}{
+		"one":             {[][]int64{{9}, {9}, {7}}, 0, 1},
+		"four":            {[][]int64{{2, 20, 20}, {2, 20, 20, 18, 19}, {2, 24, 20, 20, 20}, {2, 9}}, 79, 4},
+		"a small wrapper": {[][]int64{{2, 20}, {2, 20}, {2, 20}}, 0, 1},
+		"in turn":         {[][]int64{{2, 20}, {2}, {2, 30}, {2, 30}, {2, 25}}, 0, 1},
+		"a fork":          {[][]int64{{50}, {50, 50}, {50}, {50, 1}, {50, 1}}, 0, 1},
+	} {
+		var w watched
+		for _, resident := range tc.polls {
+			w.add(resident)
+		}
+		rec := cell.Record{}
+		if got := w.setTogether(&rec); got != tc.together || w.large != tc.large || (len(rec.Warnings) > 0) != (got > 0) {
+			t.Errorf("%s: %d bytes of %d processes, warnings %v", name, got, w.large, rec.Warnings)
+		}
+	}
+}

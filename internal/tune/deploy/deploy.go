@@ -28,7 +28,8 @@ type Setting struct {
 	Percent    int     // GOGC: -1 for off, otherwise 1 or more
 	LimitBytes int64   // GOMEMLIMIT; 0 for none, which GOGC=off refuses
 	Unlimit    bool    // a GOMEMLIMIT is in force today, and LimitBytes is 0
-	PeakBytes  int64   // most resident memory that was measured; 0 if unknown
+	PeakBytes  int64   // most resident memory that was measured, of all processes; 0 if unknown
+	Processes  int     // that run at once; LimitBytes applies to each. 0 for one
 	CPUs       float64 // of the container, as a CPU limit; 0 if unknown
 	PodBytes   int64   // memory of the container that it was measured in; 0 to derive it
 	Procs      int     // GOMAXPROCS; 0 leaves it to the runtime, which follows the CPU limit since Go 1.25
@@ -58,7 +59,7 @@ func (s Setting) Pod() (request, limit int64) {
 		n := (s.PodBytes + mib - 1) / mib * mib
 		return n, n
 	}
-	used := max(s.LimitBytes, s.PeakBytes)
+	used := max(s.limits(), s.PeakBytes)
 	if used <= 0 {
 		return 0, 0
 	}
@@ -69,6 +70,9 @@ func (s Setting) Pod() (request, limit int64) {
 	up := func(n int64) int64 { return (n + mib - 1) / mib * mib }
 	return up(used), up(used + max(used/parts, leastHeadroom))
 }
+
+// limits returns what the GOMEMLIMIT allows all processes together.
+func (s Setting) limits() int64 { return s.LimitBytes * int64(max(s.Processes, 1)) }
 
 // Headroom explains the memory of the container in a sentence; "" if nothing is known about it.
 func (s Setting) Headroom() string {
@@ -84,8 +88,11 @@ func (s Setting) Headroom() string {
 		why = "the limit is soft and leaves out text, cgo, mmap"
 	}
 	what := "measured peak"
-	if s.LimitBytes > s.PeakBytes {
+	if s.limits() > s.PeakBytes {
 		what = "GOMEMLIMIT"
+		if s.Processes > 1 {
+			what = fmt.Sprintf("%d processes, each with GOMEMLIMIT", s.Processes)
+		}
 	}
 	return fmt.Sprintf("memory: %d MiB (%s) and %d MiB of headroom: %s", request/mib, what, (limit-request)/mib, why)
 }

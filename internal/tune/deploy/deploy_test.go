@@ -20,6 +20,8 @@ func TestPod(t *testing.T) {
 			"900 MiB (GOMEMLIMIT) and 100 MiB of headroom: the limit"},
 		"measured in a pod": {Setting{Percent: -1, LimitBytes: 58 * mib, PeakBytes: 60 * mib, PodBytes: 64 * mib}, 64, 64,
 			"that it was measured in"},
+		"four processes": {Setting{Percent: 800, LimitBytes: 90 * mib, PeakBytes: 300 * mib, Processes: 4}, 360, 400,
+			"360 MiB (4 processes, each with GOMEMLIMIT) and 40 MiB"},
 		"a peak over limit": {Setting{Percent: -1, LimitBytes: 180 * mib, PeakBytes: 270 * mib}, 270, 300,
 			"270 MiB (measured peak) and 30 MiB"},
 	} {
