@@ -246,11 +246,8 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 			return e, err
 		}
 		pilots = append(pilots, p)
-		if len(records) == 2 && t.outcome(selfSet(first, records[1], t.Calls)) || t.outcome(t.ownLimit()) {
-			return e, nil
-		}
-		if len(records) == 2 && t.ownDefault(first, records[1]) {
-			return e, nil
+		if set, err := t.itself(records); set || err != nil {
+			return e, err
 		}
 		m, err := NewModel(pilots)
 		switch {

@@ -138,6 +138,11 @@ func selfSet(first, second *cell.Record, calls []string) string {
 	if b.off < b.cycles {
 		on = fmt.Sprintf("%d of %d collections of the second run", b.off, b.cycles)
 	}
+	limits := slices.Contains(calls, setLimit)
+	acts := "; a GOMEMLIMIT still acts"
+	if limits {
+		acts = ""
+	}
 	still := "; GOGC has no effect on " + on + ": change that call, or make it depend on the environment"
 	agree := math.Abs(math.Log(max(a.percent, 1)/max(b.percent, 1))) < 0.3
 	least := tellingCycles
@@ -148,19 +153,66 @@ func selfSet(first, second *cell.Record, calls []string) string {
 	case len(first.Cycles)+len(second.Cycles) == 0 && slices.Contains(calls, setPercent):
 		return "the program turns its collector off, allocates too little for a collection, or starts another program " +
 			"and keeps its standard error: none was seen under either of two settings, and " + contains + "; in the first " +
-			"case change that call, or make it depend on the environment; a GOMEMLIMIT still acts"
-	case !b.disobeys(least) || !a.disobeys(least) && (a.cycles > 0 || len(calls) == 0):
+			"case change that call, or make it depend on the environment" + acts
+	case !b.disobeys(least) || !a.disobeys(least) && !stay(a, b) && (a.cycles > 0 || len(calls) == 0):
 		return ""
 	case b.cycles == 0:
 		return "the program turns its collector off and collects when it chooses: its collections have no goal; " +
-			contains + still + "; a GOMEMLIMIT still acts"
-	case a.cycles == 0 || agree:
+			contains + still + acts
+	case (a.cycles == 0 || agree) && !limits:
 		return fmt.Sprintf("the program sets GOGC itself: its goals are those of about GOGC=%.0f, under GOGC=%s and under "+
 			"GOGC=%s; %s%s; GOMEMLIMIT and GOMAXPROCS still act", b.percent, first.Cell.GC.GOGC(),
 			second.Cell.GC.GOGC(), contains, still)
 	}
 	return fmt.Sprintf("the program sets its collector itself: its goals stay near %s, under GOGC=%s and under GOGC=%s; "+
 		"%s%s", bytesText(b.goal), first.Cell.GC.GOGC(), second.Cell.GC.GOGC(), contains, still)
+}
+
+// itself reports whether the runs so far show that the program sets its collector itself, and sets
+// the outcome then.
+func (t *tuning) itself(records []*cell.Record) (bool, error) {
+	if len(records) == 2 {
+		first, second := records[0], records[1]
+		set, err := t.setsLimit(first, second)
+		if set || err != nil || t.outcome(selfSet(first, second, t.Calls)) || t.ownDefault(first, second) {
+			return true, err
+		}
+	}
+	return t.outcome(t.ownLimit()), nil
+}
+
+// stay reports whether the goals of two runs are the same in bytes. If their settings differ, one
+// may obey its own by coincidence.
+func stay(a, b followed) bool {
+	return min(a.cycles, b.cycles) >= tellingCycles && math.Abs(a.goal-b.goal) < max(0.05*b.goal, mib)
+}
+
+// setsLimit has a program run a third time whose goals stay in the first two, and which may set its
+// memory limit itself. Under a higher GOMEMLIMIT the goals of a program that obeys one rise. It
+// reports whether it set the outcome.
+func (t *tuning) setsLimit(first, second *cell.Record) (bool, error) {
+	a, b := obeys(first), obeys(second)
+	if !slices.Contains(t.Calls, setLimit) || slices.Contains(t.Calls, setPercent) || !b.disobeys(tellingCycles) ||
+		!stay(a, b) {
+		return false, nil
+	}
+	higher := t.with(setting(second.Cell.GC.Percent, roundUp(int64(2*b.goal+usualOther))))
+	third, err := t.measure(higher, t.block, "looking at "+settingText(higher))
+	if err != nil && !infeasible(third) {
+		return false, err
+	}
+	stays := fmt.Sprintf("its goals stay near %s under GOGC=%s and GOGC=%s", bytesText(b.goal), first.Cell.GC.GOGC(),
+		second.Cell.GC.GOGC())
+	if err != nil || obeys(third).goal > 1.25*b.goal {
+		t.answer.Outcome = Inconclusive
+		t.answer.Reason = fmt.Sprintf("where its environment has no GOMEMLIMIT, the program limits its memory itself, by "+
+			"%s: %s, and follow %s: give its limit, as --current %s:LIMIT", setLimit, stays, settingText(higher),
+			t.Base.GC.GOGC())
+		return true, nil
+	}
+	return t.outcome("the program sets its memory limit itself, by " + setLimit + ": " + stays + ", and also under " +
+		settingText(higher) + "; neither GOGC nor GOMEMLIMIT has an effect: raise the limit in that call, or make it " +
+		"depend on the environment"), nil
 }
 
 // ownDefault reports whether the first two runs show that the program has a GOGC of its own where

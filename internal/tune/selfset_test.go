@@ -38,7 +38,8 @@ func TestSelfSet(t *testing.T) {
 		"obeys, has a call":    {obedient(100, 100, 20), obedient(400, 400, 8), []string{setPercent}, ""},
 		"fifty":                {obedient(50, 100, 20), obedient(50, 400, 20), []string{setPercent}, "about GOGC=49"},
 		"fifty, unknown":       {obedient(50, 100, 20), obedient(50, 400, 20), nil, "or a script sets GOGC"},
-		"hundred":              {obedient(100, 100, 20), obedient(100, 400, 20), []string{setPercent}, ""},
+		"hundred":              {obedient(100, 100, 20), obedient(100, 400, 20), []string{setPercent}, "about GOGC=98"},
+		"hundred or a limit":   {obedient(100, 100, 20), obedient(100, 400, 20), []string{setPercent, setLimit}, "its goals stay near 40 MiB"},
 		"off":                  {obedient(0, 100, 0), obedient(0, 400, 0), []string{setPercent}, "turns its collector off, allocates too little"},
 		"allocates nothing":    {obedient(0, 100, 0), obedient(0, 400, 0), nil, ""},
 		"off, forced":          {obedient(-1, 100, 9), obedient(-1, 400, 9), nil, "collects when it chooses"},
@@ -235,6 +236,44 @@ func TestOwnDefault(t *testing.T) {
 		got, a := tuned.ownDefault(tc.first, tc.second), tuned.answer
 		if got != tc.want || got && (a.Outcome != Inconclusive || !strings.Contains(a.Reason, "--current 48")) {
 			t.Errorf("%s: %t, %s: %s", name, got, a.Outcome, a.Reason)
+		}
+	}
+}
+
+// TestSetsItsLimit has programs that limit their memory themselves: always, and where no GOMEMLIMIT does.
+func TestSetsItsLimit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		third   int // GOGC of the goals under the higher limit
+		calls   []string
+		outcome string
+		says    string
+	}{
+		"always":         {50, []string{setLimit}, SetsItself, "neither GOGC nor GOMEMLIMIT has an effect"},
+		"by default":     {150, []string{setLimit}, Inconclusive, "give its limit, as --current 100:LIMIT"},
+		"perhaps a GOGC": {150, []string{setPercent, setLimit}, SetsItself, "its goals stay near 30 MiB"},
+	} {
+		runs := 0
+		tuned := newTuning(Config{Base: cell.Config{GC: cell.DefaultGC, Unset: []string{cell.EnvGOGC, cell.EnvLimit}},
+			Objective: CPU, Calls: tc.calls, Budget: time.Hour}, func(c cell.Config, _ int) (*cell.Record, error) {
+			runs++
+			goals := 50
+			if c.GC.LimitBytes > 0 {
+				goals = tc.third
+			}
+			rec := obedient(goals, 100, 20)
+			rec.Cell.Config = c
+			for name, v := range map[string]float64{cell.WallTime: 1, cell.TotalCPU: 1, cell.RSSPeak: 50 * mib} {
+				rec.Set(name, v)
+			}
+			return rec, nil
+		})
+		if err := tuned.tune(); err != nil {
+			t.Fatal(err)
+		}
+		tuned.conclude()
+		if a := tuned.answer; a.Outcome != tc.outcome || !strings.Contains(a.Headline, tc.says) || runs > 3 ||
+			strings.Contains(a.Headline, "GOMEMLIMIT and GOMAXPROCS still act") {
+			t.Errorf("%s: %d runs, %s: %s", name, runs, a.Outcome, a.Headline)
 		}
 	}
 }
