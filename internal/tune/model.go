@@ -179,12 +179,16 @@ func (m *Model) usuallyBeyond() float64 { return max(m.beyond.coefficient(0).mea
 func grown(heap float64) float64 { return doublingResident * math.Log2((heap+usualOther)/(32*mib)) }
 
 func (m *Model) doubt() {
-	cycles, heap := 0, 0.0
+	cycles, forced := 0, 0
 	for _, p := range m.sources() {
-		cycles = max(cycles, p.Cycles)
-		heap = max(heap, p.PeakHeapBytes)
+		cycles, forced = max(cycles, p.Cycles), max(forced, p.forced())
 	}
-	if cycles < fewCycles {
+	switch {
+	case cycles >= fewCycles:
+	case forced > cycles:
+		m.doubts = append(m.doubts, fmt.Sprintf("of %d collections the program forced %d: no setting changes those",
+			cycles+forced, forced))
+	default:
 		m.doubts = append(m.doubts, fmt.Sprintf("only %d collections ran: a longer run tells more", cycles))
 	}
 	if m.misfit {

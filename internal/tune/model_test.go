@@ -293,3 +293,23 @@ func TestNothingLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestForcedAreNotFew: a longer run of a program that forces its collections tells no more.
+func TestForcedAreNotFew(t *testing.T) {
+	for forced, want := range map[int]string{0: "only 3 collections ran: a longer run", 50: "of 53 collections the program forced 50:"} {
+		rec := obedient(100, 100, 3+forced)
+		for i := range forced {
+			rec.Cycles[3+i].Forced = true
+		}
+		for name, v := range map[string]float64{cell.WallTime: 1, cell.TotalCPU: 1, cell.RSSPeak: 50 * mib} {
+			rec.Set(name, v)
+		}
+		m, err := NewModel([]Pilot{mustPilot(t, rec)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.doubts) != 1 || !strings.Contains(m.doubts[0], want) {
+			t.Errorf("%d forced: %q", forced, m.doubts)
+		}
+	}
+}

@@ -40,6 +40,14 @@ type Pilot struct {
 // weight is how much the pilot counts in means.
 func (p *Pilot) weight() float64 { return min(float64(p.Cycles), 20) }
 
+// forced returns how many collections the program requested.
+func (p *Pilot) forced() (n int) {
+	for _, t := range p.streams {
+		n += len(t.forced)
+	}
+	return n
+}
+
 // mostLive returns the most bytes that were reachable.
 func (p *Pilot) mostLive() (most float64) {
 	for _, t := range p.streams {
