@@ -234,6 +234,8 @@ func (t *tuning) leave(e explored) {
 		p := slices.MinFunc(all, func(a, b Measured) int { return cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid) })
 		a.Reason = fmt.Sprintf("no setting keeps within the memory allowed: the least was %s, with %s: allow more, or "+
 			"reduce what is live", bytesText(p.PeakBytes.Mid), settingText(t.with(p.GC)))
+	case len(t.Settings) > 0 && !slices.ContainsFunc(t.Settings, func(gc cell.GC) bool { return gc != t.Base.GC }):
+		a.Reason = "the only candidate is today's setting: name others (--gogc)"
 	default:
 		a.Reason = fmt.Sprintf("after %d runs no other setting is expected to run well in the memory allowed, so none was "+
 			"compared: allow more (--max-rss; without it, twice today's), or name candidates (--gogc)", a.Runs)

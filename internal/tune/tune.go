@@ -181,6 +181,9 @@ func (t *tuning) tune() error {
 	}
 	wall := first.Metrics[cell.WallTime]
 	if wall < leastWall || first.Metrics[cell.TotalCPU] < leastCPU {
+		if slices.ContainsFunc(first.Warnings, func(w cell.Warning) bool { return w.Code == "not-go" }) {
+			return errNoCycles
+		}
 		return ErrShort
 	}
 	t.warn(first)
