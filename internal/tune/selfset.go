@@ -159,10 +159,10 @@ func selfSet(first, second *cell.Record, calls []string) string {
 	case b.cycles == 0:
 		return "the program turns its collector off and collects when it chooses: its collections have no goal; " +
 			contains + still + acts
-	case (a.cycles == 0 || agree) && !limits:
+	case a.cycles == 0 || agree && (!limits || a.disobeys(least)):
 		return fmt.Sprintf("the program sets GOGC itself: its goals are those of about GOGC=%.0f, under GOGC=%s and under "+
-			"GOGC=%s; %s%s; GOMEMLIMIT and GOMAXPROCS still act", b.percent, first.Cell.GC.GOGC(),
-			second.Cell.GC.GOGC(), contains, still)
+			"GOGC=%s; %s%s%s", b.percent, first.Cell.GC.GOGC(),
+			second.Cell.GC.GOGC(), contains, still, acts)
 	}
 	return fmt.Sprintf("the program sets its collector itself: its goals stay near %s, under GOGC=%s and under GOGC=%s; "+
 		"%s%s", bytesText(b.goal), first.Cell.GC.GOGC(), second.Cell.GC.GOGC(), contains, still)
