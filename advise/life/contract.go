@@ -111,6 +111,10 @@ func funcContract(fn *types.Func, n int) *Use {
 		if fn.Name() == "Store" || fn.Name() == "LoadOrStore" || fn.Name() == "Swap" {
 			return &Use{Into: 1}
 		}
+	case "regexp":
+		if res := sig.Results(); res.Len() == 1 && types.Identical(res.At(0).Type(), types.Typ[types.Bool]) {
+			return lets // it is read behind an interface
+		}
 	case "sort":
 		if fn.Name() == "Slice" || fn.Name() == "SliceStable" { // they swap by reflection
 			return lets

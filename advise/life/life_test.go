@@ -452,6 +452,8 @@ func push(root *el, v [3]int) { insert(&el{value: v}, root) }
 func TestContractsOfMethods(t *testing.T) {
 	p := load(t, "r.go", `package r
 
+import "regexp"
+
 type node struct{ next *node }
 
 type list struct{ first *node }
@@ -465,6 +467,8 @@ func keeps(r reader) { r.Read(&node{}) }
 type source interface{ Read([]byte) (int, error) }
 
 func reads(s source) { s.Read(make([]byte, 8)) }
+
+func matches(r *regexp.Regexp) bool { return r.Match(make([]byte, 8)) }
 `)
 	dies := map[string]bool{}
 	for _, s := range p.Sites() {
@@ -472,7 +476,7 @@ func reads(s source) { s.Read(make([]byte, 8)) }
 			dies[s.Func.Name()] = p.Fate(s.Value).Dies()
 		}
 	}
-	if want := map[string]bool{"keeps": false, "reads": true}; !maps.Equal(dies, want) {
+	if want := map[string]bool{"keeps": false, "reads": true, "matches": true}; !maps.Equal(dies, want) {
 		t.Errorf("dies in its function: %v, want %v", dies, want)
 	}
 }
