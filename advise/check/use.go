@@ -139,7 +139,7 @@ func (u *user) index(cur inspector.Cursor, index *ast.IndexExpr) Use {
 	case HasPointers(t) && !IsString(t):
 		return Keeps
 	case addressed(cur.Parent()):
-		return Keeps | Writes
+		return Keeps | MayWrite
 	}
 	return Compares
 }

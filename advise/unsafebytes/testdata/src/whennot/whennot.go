@@ -20,3 +20,8 @@ func first(s string) byte {
 	b = append(b[:0:0], 'x') // a new array
 	return read(stringToBytes(s)) + b[0]
 }
+
+func offset(s string, part []byte) int {
+	b := stringToBytes(s)
+	return int(uintptr(unsafe.Pointer(&part[0])) - uintptr(unsafe.Pointer(&b[0])))
+}
