@@ -480,3 +480,18 @@ func matches(r *regexp.Regexp) bool { return r.Match(make([]byte, 8)) }
 		t.Errorf("dies in its function: %v, want %v", dies, want)
 	}
 }
+
+// TestConcatenations: texts are joined at once within one expression, and not across statements.
+func TestConcatenations(t *testing.T) {
+	p := load(t, "c.go", "package c\n\nfunc f(a, b, c string) (s string) {\n\ts = a + b + c\n\ts += a + b\n\ts += c\n"+
+		"\treturn s\n}\n")
+	var lines []int
+	for _, s := range p.Sites() {
+		if s.Kind == Concat {
+			lines = append(lines, s.From)
+		}
+	}
+	if want := []int{4, 5, 6}; !slices.Equal(lines, want) {
+		t.Errorf("concatenations in lines %v, want %v", lines, want)
+	}
+}

@@ -288,7 +288,7 @@ func (p *Package) siteOf(instr ssa.Instruction) *Site {
 			return &Site{Kind: Box, Value: i, Type: i.X.Type()}
 		}
 	case *ssa.BinOp:
-		if i.Op == token.ADD && IsString(i.Type()) && !joined(i) {
+		if i.Op == token.ADD && IsString(i.Type()) && !p.joined(i) {
 			return &Site{Kind: Concat, Value: i, Type: types.Typ[types.Byte]}
 		}
 	case *ssa.Convert:
@@ -399,12 +399,18 @@ func copies(c *ssa.Convert) bool {
 	return (from || char) && IsString(c.Type()) || to && IsString(c.X.Type())
 }
 
-// joined reports whether a concatenation is an operand of another one, with which the
+// joined reports whether a concatenation is an operand of another one in the same expression, with which the
 // compiler merges it.
-func joined(b *ssa.BinOp) bool {
+func (p *Package) joined(b *ssa.BinOp) bool {
 	return slices.ContainsFunc(*b.Referrers(), func(instr ssa.Instruction) bool {
 		outer, ok := instr.(*ssa.BinOp)
-		return ok && outer.Op == token.ADD && outer.Block() == b.Block()
+		if !ok || outer.Op != token.ADD || outer.Block() != b.Block() {
+			return false
+		}
+		if whole, ok := p.nodes[outer.Pos()].(*ast.BinaryExpr); ok {
+			return whole.Pos() <= b.Pos() && b.Pos() < whole.End()
+		}
+		return outer.Pos() < b.Pos() // of +=, which has the position of its statement
 	})
 }
 
