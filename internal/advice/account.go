@@ -30,7 +30,7 @@ type Account struct {
 func (a *Account) Known() string {
 	if a.Measured.Bytes == 0 {
 		return fmt.Sprintf("proved by the code of %.1f %% of bytes, not measured: --bench does",
-			100*(a.Explained.Bytes-a.Open.Bytes))
+			100*max(0, a.Explained.Bytes-a.Open.Bytes))
 	}
 	return fmt.Sprintf("measured of %.1f %% of bytes", 100*a.Measured.Bytes)
 }
