@@ -374,9 +374,13 @@ func (k *subject) sibling(fn *types.Func, name string) *types.Func {
 	return of
 }
 
-// own reports whether a function is one of the packages.
+// own reports whether a function is one of the packages, or of the same module.
 func (k *subject) own(fn *types.Func) bool {
-	return k.x.units[k.p.Fset.Position(fn.Pos()).Filename] != nil
+	if k.x.units[k.p.Fset.Position(fn.Pos()).Filename] != nil {
+		return true
+	}
+	u := k.x.units[k.p.Fset.Position(k.s.Instr.Pos()).Filename]
+	return u != nil && u.Module != nil && strings.HasPrefix(fn.Pkg().Path()+"/", u.Module.Path+"/")
 }
 
 func (k *subject) leadBox() string {
@@ -396,7 +400,8 @@ func (k *subject) leadBox() string {
 		place = k.life.holder.String() + " could have the type " + t + ", if it holds nothing else"
 	}
 	if of, ok := k.s.Value.Type().Underlying().(*types.Interface); ok && of.NumMethods() > 0 {
-		pointer = "a pointer to a " + t + ", where there is one anyway, has the same methods and needs no box"
+		pointer = "a pointer to a " + t + ", where there is one anyway and nobody asks for the type, " +
+			"has the same methods and needs no box"
 	}
 	return either(callee, place, pointer)
 }

@@ -31,7 +31,8 @@ func (k *subject) leadMake() string {
 		case *ast.SelectorExpr:
 			field = spelled(k.p, to)
 		}
-		return "slices.Grow(" + field + "[:0], n)[:n] takes the last one's memory, once nobody has that"
+		return "slices.Grow(" + field + "[:0], n)[:n] (Go 1.21) takes the last one's memory, once nobody has that; clear it (Go 1.21) " +
+			"unless all of it is written"
 	}
 	return k.givenBack()
 }
@@ -207,15 +208,18 @@ func (k *subject) asks(v ssa.Value, field string) bool {
 func (k *subject) fieldRoom() string {
 	field := k.growth.Field
 	of, _, _ := strings.Cut(field, ".")
-	call, _ := k.s.Instr.(*ssa.Call)
+	call, at := k.s.Instr.(*ssa.Call), k.enclosing()
 	switch is := k.settings(); {
 	case is.made.IsValid():
 		return "field " + field + ", cut to [:0] in place of made again (" + k.x.position(k.p, is.made) +
 			"), keeps its memory, where its object is used again"
 	case is.cut.IsValid():
 		text := "field " + field + " keeps its memory, as " + k.x.position(k.p, is.cut) + " cuts it"
-		if _, list := call.Call.Args[1].(*ssa.Slice); list { // of the elements that the call names
+		if _, list := call.Call.Args[1].(*ssa.Slice); list && at == nil { // of the elements that the call names
 			text += "; slices.Grow makes room for all at once, where their number can be told"
+		}
+		if at != nil {
+			text += "; slices.Grow makes room for all rounds of " + k.loop(at) + " at once, where that can be told"
 		}
 		return text
 	case is.sized.IsValid():

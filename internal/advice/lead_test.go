@@ -115,7 +115,7 @@ type list struct{ of []string }
 
 func (l *list) fill(names []string) {
 	for _, n := range names {
-		l.of = append(l.of, n) // append: field list.of keeps its memory, as m.go:115 cuts it; slices.Grow makes room for all at once, where
+		l.of = append(l.of, n) // append: field list.of keeps its memory, as m.go:115 cuts it; slices.Grow makes room for all rounds of the loop over names (m.go:105) at once, where
 	}
 }
 
@@ -145,7 +145,7 @@ func (r *rows) need(n int) {
 	if cap(r.buf) < n {
 		r.buf = make([]string, n) // make: = it is made only where rows.buf has none, or too little (m.go:133): a rows that serves again has it
 	}
-	r.few = make([]string, n) // make: = slices.Grow(r.few[:0], n)[:n] takes the last one's memory, once nobody has that
+	r.few = make([]string, n) // make: = slices.Grow(r.few[:0], n)[:n] (Go 1.21) takes the last one's memory, once nobody has that; clear it (Go 1.21) unless all of it is written
 }
 
 func handed(c chan []byte, n int) {
@@ -155,7 +155,7 @@ func handed(c chan []byte, n int) {
 }
 
 func to(b *[]byte, n int) {
-	*b = make([]byte, n) // make: slices.Grow((*b)[:0], n)[:n] takes
+	*b = make([]byte, n) // make: slices.Grow((*b)[:0], n)[:n] (Go 1.21) takes
 }
 
 type brief struct{ n int }
@@ -421,7 +421,7 @@ func TestVariantsOfCalls(t *testing.T) {
 	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep",
 		"g": "bufio.Reader.Reset lets one that you keep, or have from a sync.Pool, serve again",
 		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all",
-		"i": "while h does not change, its last result serves again", "l": "-",
+		"i": "-", "l": "-",
 		"j": "what it makes of its arguments alone, which are always the same, can be prepared once"}
 	for _, s := range p.Sites() {
 		if in := s.Func.Name(); s.Kind == life.Call && want[in] != "" {

@@ -56,7 +56,11 @@ func (k *subject) leadConvert() string {
 	case text && check.IsInteger(made.X.Type()):
 		return "WriteRune and utf8.AppendRune (Go 1.18) write it without a text"
 	case text && (!check.IsBytes(made.X.Type()) || k.life.kind > unproved && k.p.Origin(made.X).OnlyFresh()):
-		return "a strings.Builder, where it is filled from the beginning, needs no copy at the end"
+		text := "a strings.Builder, where it is filled from the beginning, needs no copy at the end"
+		if check.IsBytes(made.X.Type()) {
+			text += "; nor does unsafe.String (Go 1.20), if nobody changes the bytes afterwards"
+		}
+		return text
 	}
 	for _, c := range takers(made) {
 		if name := k.variant(c, made); name != "" {

@@ -124,7 +124,6 @@ func (k *subject) same() string {
 		return ""
 	}
 	fn := called(k.s.Instr.(ssa.CallInstruction).Common())
-	of, method := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	switch {
 	case len(call.Args) > 0 && (fn == nil || fn.Signature().Recv() == nil):
 		return "its arguments are always the same: if its result is, too, and nobody changes it, one in a package " +
@@ -133,10 +132,6 @@ func (k *subject) same() string {
 		return "what it makes of its arguments alone, which are always the same, can be prepared once"
 	case fn != nil && fn.Signature().Recv() == nil && k.kept():
 		return "if its result is always the same, and nobody changes it, one in a package variable can serve all"
-	case method && fn != nil && fn.Signature().Recv() != nil && plain(k.p.Info, of.X):
-		if _, pointer := k.p.Info.TypeOf(of.X).Underlying().(*types.Pointer); pointer {
-			return "while " + spelled(k.p, of.X) + " does not change, its last result serves again"
-		}
 	}
 	return ""
 }

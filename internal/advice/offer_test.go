@@ -82,7 +82,9 @@ func NoVarying(s string) error { return errors.New(s) }
 
 func YesPairs(s string) string { return strings.NewReplacer("a", "b").Replace(s) }
 
-func LookPairs(s, with string) string { return strings.NewReplacer("a", with).Replace(s) }
+func LookPairs(r *strings.Replacer, s string) string { return r.Replace(s) }
+
+func YesReplacer(with string) *strings.Replacer { return strings.NewReplacer("a", with) }
 
 func YesLocal(s string) bool {
 	p := "a+"
