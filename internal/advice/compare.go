@@ -289,12 +289,20 @@ func (m *measurement) figures() (out []Figure) {
 const (
 	worthwhile = 0.99
 	tolerated  = 1.05
+	smallest   = 8 // bytes of an object; what an operation allocates less is its part of what many share
 )
 
 // better and worse report whether a figure decides.
-func (f *Figure) better() bool { return f.Verdict == string(stat.Better) && f.Ratio <= worthwhile }
+func (f *Figure) better() bool {
+	return f.Verdict == string(stat.Better) && f.Ratio <= worthwhile && !f.rounds()
+}
 
-func (f *Figure) worse() bool { return f.Verdict == string(stat.Worse) && f.Ratio >= tolerated }
+func (f *Figure) worse() bool {
+	return f.Verdict == string(stat.Worse) && f.Ratio >= tolerated && !f.rounds()
+}
+
+// rounds reports whether the values may differ as b.N does, by which the bytes of few objects are divided.
+func (f *Figure) rounds() bool { return f.Metric == "B/op" && math.Abs(f.Before-f.After) < smallest }
 
 // outcomeOf returns the outcome of a fix by its figures, and the reason. Only
 // allocations and bytes decide.
@@ -310,6 +318,7 @@ func outcomeOf(figures []Figure) (outcome, reason string) {
 			gain = f.further(gain)
 		case f.worse():
 			loss = f.further(loss)
+		case f.rounds():
 		case f.Ratio <= worthwhile:
 			hope = f.further(hope)
 		case f.Ratio >= tolerated:
@@ -345,7 +354,7 @@ func (f *Figure) further(other *Figure) *Figure {
 // undecided count reaches a deciding ratio.
 func isClose(figures []Figure) bool {
 	return slices.ContainsFunc(figures, func(f Figure) bool {
-		return f.Metric != "time/op" && !f.better() && !f.worse() && (f.Lo <= worthwhile || f.Hi >= tolerated)
+		return f.Metric != "time/op" && !f.rounds() && !f.better() && !f.worse() && (f.Lo <= worthwhile || f.Hi >= tolerated)
 	})
 }
 

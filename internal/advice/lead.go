@@ -21,11 +21,21 @@ import (
 var leads = map[life.Kind]func(*subject) string{
 	life.Literal: (*subject).leadObject, life.New: (*subject).leadObject, life.Variable: (*subject).leadVariable,
 	life.Make: (*subject).leadMake, life.Append: (*subject).leadAppend, life.Map: (*subject).leadMap,
+	life.MapGrow: func(k *subject) string {
+		if made, ok := k.growth.Begin.(*ssa.MakeMap); ok && !life.Roomy(made) && !k.firstGroup() {
+			return "made with its size (" + k.x.position(k.p, made.Pos()) + "), where that can be told, it does not grow"
+		}
+		return ""
+	},
 	life.Concat: (*subject).leadConcat, life.Convert: (*subject).leadConvert, life.Box: (*subject).leadBox,
 	life.Closure:     (*subject).leadClosure,
 	life.MethodValue: func(*subject) string { return "made once and kept, it serves all calls" },
-	life.Channel: func(*subject) string {
-		return "a sync.Pool could keep channels for other calls, if nobody receives, sends or closes once one is put back"
+	life.Channel: func(k *subject) string {
+		if k.closed() {
+			return ""
+		}
+		return "a sync.Pool could keep channels for other calls, if they are never closed, and nobody receives or sends " +
+			"once one is put back"
 	},
 	life.Variadic: func(*subject) string { return "a function that takes one after the other needs no list" },
 	life.Go: func(*subject) string {
@@ -41,15 +51,24 @@ func (k *subject) lead() string {
 	if runsOnce(k.s.Func) {
 		return onlyOnce
 	}
+	by := *k
+	if code := k.x.lifetime(k.p, k.s, k.c); !k.sure() && code.kind > died {
+		by.life = code
+	}
 	if of := leads[k.s.Kind]; of != nil {
-		return of(k)
+		return of(&by)
 	}
 	return ""
 }
 
+// sure reports whether all of the memory dies with the call of the function that makes it.
+func (k *subject) sure() bool {
+	return k.dies() && len(k.life.rest) == 0 && k.life.in == shortName(k.c.function)
+}
+
 // result says what could become of a slice that the function returns.
 func (k *subject) result() string {
-	all := []string{"appended to a slice that the caller gives, it needs memory once"}
+	all := []string{"appended to a slice that the caller gives, it needs memory once, for callers that do not keep it"}
 	if e, ok := k.s.Node.(ast.Expr); ok && !check.IsBytes(k.p.Info.TypeOf(e)) {
 		all = append(all, "an iterator (Go 1.23) needs none for callers that only range over it")
 	}
@@ -62,13 +81,13 @@ func (k *subject) result() string {
 // again says who could keep memory of which each call needs only the use.
 func (k *subject) again(what string) string {
 	text := "a sync.Pool, or the caller, could keep " + what + " for all calls"
-	if k.life.round {
+	if k.life.round && k.sure() {
 		return strings.TrimSuffix(what, ",") + ", made before the loop, could serve all its rounds"
 	}
 	if recv := k.receiver(); recv != "" {
 		text = recv + " could keep " + what + " for all its calls, a sync.Pool for calls that run side by side"
 	}
-	if k.life.kind == unproved {
+	if !k.sure() {
 		text = "if nobody keeps it, " + text
 	}
 	return text
@@ -273,8 +292,9 @@ func (k *subject) leadObject() string {
 		return k.result()
 	case k.life.kind == escaped:
 		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
-	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps:
-		return "field " + k.life.holder.Name + " could hold it as a value"
+	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps && k.pointsTo(k.life.holder.Name):
+		return "field " + k.life.holder.Name +
+			" could hold it as a value, if nearly all have one and nobody keeps its address"
 	}
 	return k.givenBack()
 }
@@ -300,7 +320,9 @@ func (k *subject) put() (field, in string) {
 			}
 			switch at := i.Addr.(type) {
 			case *ssa.FieldAddr:
-				field = k.fieldName(at)
+				if field = k.fieldName(at); !k.pointsTo(field) && k.s.Kind != life.Closure {
+					field = ""
+				}
 			case *ssa.IndexAddr:
 				if len(takers(v)) > 0 { // in the list of last arguments
 					continue
@@ -323,6 +345,45 @@ func (k *subject) put() (field, in string) {
 	}
 	return field, in
 }
+
+// pointsTo reports whether a field of the package's types is a pointer to what the expression makes.
+func (k *subject) pointsTo(field string) bool {
+	of, name, _ := strings.Cut(field, ".")
+	t, ok := k.p.Pkg.Scope().Lookup(of).(*types.TypeName)
+	if !ok {
+		return false
+	}
+	at, _, _ := types.LookupFieldOrMethod(t.Type(), true, k.p.Pkg, name)
+	v, ok := at.(*types.Var)
+	if !ok {
+		return false
+	}
+	to, ok := v.Type().Underlying().(*types.Pointer)
+	return ok && types.Identical(to.Elem(), k.s.Type)
+}
+
+// closed reports whether the package closes channels of this type.
+func (k *subject) closed() bool {
+	for _, fn := range k.p.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				call, ok := instr.(ssa.CallInstruction)
+				if !ok || len(call.Common().Args) == 0 {
+					continue
+				}
+				of, ok := call.Common().Value.(*ssa.Builtin)
+				c, isChan := call.Common().Args[0].Type().Underlying().(*types.Chan)
+				if ok && isChan && of.Name() == "close" && types.Identical(c.Elem(), elementOf(k.s.Value)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// elementOf is the type of what a channel carries.
+func elementOf(c ssa.Value) types.Type { return c.Type().Underlying().(*types.Chan).Elem() }
 
 // fieldName is a field with the type that has it, or "".
 func (k *subject) fieldName(at *ssa.FieldAddr) string {
@@ -491,7 +552,7 @@ func (k *subject) leadClosure() string {
 		return "in place of a function, callers could get what it needs as values (" + captures + ") and do the rest"
 	case k.life.kind <= unproved:
 		return "made once, as a method value that a struct keeps, it serves all calls: what it captures (" + captures +
-			") goes through that struct"
+			") goes through that struct, if one call ends before the next begins"
 	}
 	return ""
 }
@@ -543,7 +604,7 @@ func (k *subject) renewed() string {
 	for _, v := range life.Results(call) {
 		of, _, _ := types.LookupFieldOrMethod(v.Type(), true, nil, "Reset")
 		if reset, ok := of.(*types.Func); ok {
-			return nameOf(reset) + " lets one that you keep, or have from a sync.Pool, serve again"
+			return nameOf(reset) + " lets one that you keep, or have from a sync.Pool, serve again, once nobody uses it"
 		}
 	}
 	return ""

@@ -25,16 +25,29 @@ func (k *subject) leadMake() string {
 			return "it is made only where " + field + " has none, or too little (" + at + "): a " + of +
 				" that serves again has it"
 		}
+		cut := "[:n]"
+		if made, ok := k.s.Instr.(*ssa.MakeSlice); ok && zero(made.Len) {
+			cut = ""
+		}
 		switch to, _ := k.assigned(); to := to.(type) {
 		case *ast.StarExpr:
 			field = "(" + spelled(k.p, to) + ")"
 		case *ast.SelectorExpr:
 			field = spelled(k.p, to)
 		}
-		return "slices.Grow(" + field + "[:0], n)[:n] (Go 1.21) takes the last one's memory, once nobody has that; clear it (Go 1.21) " +
-			"unless all of it is written"
+		text := "slices.Grow(" + field + "[:0], n)" + cut + " (Go 1.21) takes the last one's memory, once nobody has that"
+		if cut != "" {
+			text += "; clear it (Go 1.21) unless all of it is written"
+		}
+		return text
 	}
 	return k.givenBack()
+}
+
+// zero reports whether a length is the constant 0.
+func zero(n ssa.Value) bool {
+	c, ok := n.(*ssa.Const)
+	return ok && c.Int64() == 0
 }
 
 // givenBack says who could put what it is given into a sync.Pool, or returns "".
@@ -95,38 +108,39 @@ type settings struct {
 
 // settings finds what the package does to the field that grows.
 func (k *subject) settings() (all settings) {
-	field := k.growth.Field
-	of, _, _ := strings.Cut(field, ".")
 	for _, fn := range k.p.Funcs {
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
-				set, ok := instr.(*ssa.Store)
-				if !ok {
-					continue
-				}
-				pos := set.Pos()
-				if !pos.IsValid() {
-					pos = fn.Pos()
-				}
-				switch at, is := set.Addr.(*ssa.FieldAddr); {
-				case is && k.fieldName(at) == field && k.p.Origin(at.X).OnlyFresh():
-					if roomy(set.Val) {
-						all.sized = pos
-					}
-				case is && k.fieldName(at) == field:
-					switch same, cut := k.continues(set.Val, field, map[ssa.Value]bool{}); {
-					case cut:
-						all.cut = pos
-					case !same:
-						all.made = pos
-					}
-				case named(k.p.Pkg, set.Val.Type()) == of && !k.p.Origin(set.Addr).OnlyFresh(): // all fields at once
-					all.made = pos
+				if set, ok := instr.(*ssa.Store); ok {
+					k.set(&all, set, cmp.Or(set.Pos(), fn.Pos()))
 				}
 			}
 		}
 	}
 	return all
+}
+
+// set adds what an instruction sets at a position.
+func (k *subject) set(all *settings, set *ssa.Store, pos token.Pos) {
+	field := k.growth.Field
+	of, _, _ := strings.Cut(field, ".")
+	at, is := set.Addr.(*ssa.FieldAddr)
+	is = is && k.fieldName(at) == field
+	switch {
+	case is && k.p.Origin(at.X).OnlyFresh():
+		if roomy(set.Val) {
+			all.sized = pos
+		}
+	case is:
+		switch same, cut := k.continues(set.Val, field, map[ssa.Value]bool{}); {
+		case cut:
+			all.cut = pos
+		case !same:
+			all.made = pos
+		}
+	case named(k.p.Pkg, set.Val.Type()) == of && !k.p.Origin(set.Addr).OnlyFresh(): // all fields at once
+		all.made = pos
+	}
 }
 
 // roomy reports whether a value is a slice that is made with memory.

@@ -93,7 +93,7 @@ func (k *keeper) takes(n int) { k.boxes(n) } // boxing: m.keeper.boxes could tak
 func (k *keeper) boxes(v any) { fmt.Println(v) }
 
 func listed(n int) []int {
-	return []int{n, n} // composite literal: needs memory once; or an iterator (Go 1.23) needs none for callers that
+	return []int{n, n} // composite literal: needs memory once, for callers that do not keep it; or an iterator (Go 1.23) needs none for callers that
 }
 
 func reused(b, more []byte) []byte {
@@ -207,7 +207,7 @@ func literal() int {
 
 func (k *keeper) several(n int) (all [][]byte) {
 	for range n {
-		all = append(all, make([]byte, n)) // make: = appended to a slice that the caller gives, it needs memory once
+		all = append(all, make([]byte, n)) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
 	}
 	return all
 }
@@ -221,7 +221,7 @@ func joined(a, b []byte) []byte {
 func roomy(a, b []byte) []byte {
 	out := make([]byte, 4, 4+len(b))
 	copy(out, a)
-	return append(out, b...) // append: = appended to a slice that the caller gives, it needs memory once
+	return append(out, b...) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
 }
 
 var once sync.Once
@@ -238,9 +238,23 @@ var afterwards = func(n int) int {
 }
 
 func waited() {
-	done := make(chan bool) // channel: a sync.Pool could keep channels for other calls, if nobody
+	done := make(chan bool) // channel: -
 	go func() { close(done) }()
 	<-done
+}
+
+func count(c chan string) map[string]int {
+	m := make(map[string]int)
+	for s := range c {
+		m[s]++ // map grown: made with its size (m.go:235), where that can be told, it does not grow
+	}
+	return m
+}
+
+func answered() int {
+	c := make(chan int, 1) // channel: a sync.Pool could keep channels for other calls, if they are never closed, and nobody
+	go func() { c <- 1 }()
+	return <-c
 }
 
 func each(all func(func(int) bool)) (n int) {
@@ -344,9 +358,9 @@ func sent(to chan *big) { to <- &big{} } // composite literal: a channel of valu
 
 func (k *keeper) copied(b []byte) []byte {
 	if len(b) > 9 {
-		return make([]byte, 9) // make: = appended to a slice that the caller gives, it needs memory once; or keeper could lend one that it keeps, until the next call
+		return make([]byte, 9) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or keeper could lend one that it keeps, until the next call
 	}
-	return append([]byte(nil), b...) // append: needs memory once; or keeper could lend one that it keeps, until the next
+	return append([]byte(nil), b...) // append: needs memory once, for callers that do not keep it; or keeper could lend one that it keeps, until the next
 }
 
 type hooked struct{ done func() int }
@@ -419,7 +433,7 @@ func TestVariantsOfCalls(t *testing.T) {
 		"var pool sync.Pool\n\nfunc get() *bufio.Reader { return pool.Get().(*bufio.Reader) }\n\n"+
 		"func l() *bufio.Reader { return get() }\n")
 	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep",
-		"g": "bufio.Reader.Reset lets one that you keep, or have from a sync.Pool, serve again",
+		"g": "bufio.Reader.Reset lets one that you keep, or have from a sync.Pool, serve again, once nobody uses it",
 		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all",
 		"i": "-", "l": "-",
 		"j": "what it makes of its arguments alone, which are always the same, can be prepared once"}

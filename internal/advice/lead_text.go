@@ -90,10 +90,10 @@ func (k *subject) leadConvert() string {
 	case k.life.kind <= unproved:
 		return k.again("one buffer, as append(b[:0], x...),")
 	case text:
-		return "where the " + from + " comes from, it could be a " + to +
+		return "where code of your own makes the " + from + ", it could make a " + to +
 			"; or, of texts of which few differ, a map of those made, looked up by m[string(b)], has each once"
 	}
-	return "where the " + from + " comes from, it could be a " + to
+	return "where code of your own makes the " + from + ", it could make a " + to
 }
 
 // source says that the field which a value comes from could have another type, or returns "".

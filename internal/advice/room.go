@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/isobar-go/isobar/advise/life"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // What a capacity is chosen by.
@@ -60,8 +61,9 @@ func (m *mender) spacious() {
 	const full, most = 7, 4 * mostRoom // entries of a group's eight before the map grows; bytes
 	v, n := m.variable(at.X), full*bestRoom(m.t.sizes, group, most)
 	if v != nil && n > full {
-		m.propose(func(m *mender) bool { return m.makeRoom(v, n) }, "prealloc", "make %s with room for %d: make(%s, %d)",
-			m.text(at.X), n, named(m.p.Pkg, m.s.Type), n)
+		m.propose(func(m *mender) bool { return m.makeRoom(v, n) }, "prealloc", "make %s with room for %d: make(%s, %d), "+
+			"if most get so many: each then has %s from the beginning", m.text(at.X), n, named(m.p.Pkg, m.s.Type), n,
+			text.Bytes(float64(group*(n+full-1)/full)))
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/isobar-go/isobar/advise/check"
-	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // The outcomes of a fix.
@@ -45,7 +44,7 @@ func (v *Verified) best() *Figure {
 	var best *Figure
 	for i := range v.Figures {
 		f := &v.Figures[i]
-		if f.Metric == "time/op" || f.Verdict != string(stat.Better) {
+		if f.Metric == "time/op" || !f.better() {
 			continue
 		}
 		if best == nil || f.Ratio < best.Ratio {
