@@ -213,10 +213,10 @@ func TestPartsNeedASample(t *testing.T) {
 func TestWhatGrowsIsNamed(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\nfunc f(in map[int]bool, list []int) ([]int, []int) {\n\tvar out []int\n"+
 		"\tfor v := range in {\n\t\tif v > 3 {\n\t\t\tout = append(out, v)\n\t\t}\n\t}\n\treturn out, append(list, 1)\n}\n")
-	again := "a sync.Pool, or the caller, could keep one slice, cut to [:0], for all calls"
 	want := []string{unproven + "; what grows is declared at m.go:4; make it with room for all rounds of " +
-		"the loop over in (m.go:5), where their number can be told; or " + again,
-		unproven + "; what grows is parameter list; " + again}
+		"the loop over in (m.go:5), where their number can be told; or appended to a slice that the caller gives, it needs " +
+		"memory once, for callers that do not keep it; or an iterator (Go 1.23) needs none for callers that only range over it",
+		unproven + "; what grows is parameter list"}
 	for i, s := range p.Sites() {
 		k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}}
 		if k.judge(); k.e.Verdict != Look || k.e.Remedy != want[i] {

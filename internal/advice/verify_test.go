@@ -87,12 +87,15 @@ func FuzzEdited(f *testing.F) {
 	})
 }
 
-// measured is a measurement of one benchmark.
+// measured is a measurement of one benchmark, whose bytes are given in objects of 16.
 func measured(allocs, bytes, time [sides][]float64) *measurement {
 	m := &measurement{groups: map[bench]*[sides]stat.Group{}}
 	for metric, sides := range map[string][sides][]float64{cell.OpAllocs: allocs, cell.OpBytes: bytes, cell.OpTime: time} {
 		for side, values := range sides {
 			for block, v := range values {
+				if metric == cell.OpBytes {
+					v *= 16
+				}
 				m.add(bench{"example.org/p", "X-2"}, side, block, metric, v)
 			}
 		}
@@ -108,6 +111,7 @@ func TestJudge(t *testing.T) {
 	none := [sides][]float64{all(10), all(10), all(0)}
 	more := [sides][]float64{all(10), all(10), all(12)}
 	first := [sides][]float64{all(0), all(0), all(3)}
+	part := [sides][]float64{all(0.25), all(0.25), all(0)}
 	worse := [sides][]float64{{10, 11, 9, 12, 10, 8}, {11, 9, 10, 10, 13, 9}, {11, 12, 10, 11, 12, 10}}
 	noisy := [sides][]float64{{10, 11, 9, 12, 10, 8}, {11, 9, 10, 10, 13, 9}, {9, 10, 11, 8, 10, 12}}
 	for _, tt := range []struct {
@@ -117,6 +121,7 @@ func TestJudge(t *testing.T) {
 	}{
 		{"fewer objects", less, same, noisy, Kept, "less allocs/op in p.X-2: 10 -> 5, -50.0 % [-50.0 %, -50.0 %]"},
 		{"fewer bytes", same, less, noisy, Kept, "less B/op"},
+		{"a part of an object", same, part, noisy, Dropped, "neither allocations nor bytes fall"},
 		{"none left", none, none, noisy, Kept, "10 -> 0, -100.0 %"},
 		{"nothing", same, same, noisy, Dropped, "neither allocations nor bytes fall"},
 		{"within noise", noisy, noisy, noisy, Unproven, "equal runs differ as much"},
