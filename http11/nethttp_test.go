@@ -244,7 +244,11 @@ func TestAdaptContinue(t *testing.T) {
 			}, nil, func(t *testing.T, addr string) (seen string) {
 				nc, r := dial(t, addr, "")
 				defer nc.Close()
-				for range 2 { // the second head repeats the first
+				rounds := 2 // the second head repeats the first
+				if name == "200" {
+					rounds = 1 // net/http of Go 1.27 then reads no body, and closes the connection
+				}
+				for range rounds {
 					io.WriteString(nc, "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
 					<-waits
 					if name == "100" {
@@ -260,7 +264,10 @@ func TestAdaptContinue(t *testing.T) {
 					io.WriteString(nc, "body")        // a failure shows below
 					for {
 						resp, text := answer(t, r)
-						seen += resp.Status + " " + text + ", "
+						if seen += resp.Status; name != "200" {
+							seen += " " + text
+						}
+						seen += ", "
 						if resp.StatusCode >= 200 {
 							break
 						}
