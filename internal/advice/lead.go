@@ -346,45 +346,6 @@ func (k *subject) put() (field, in string) {
 	return field, in
 }
 
-// pointsTo reports whether a field of the package's types is a pointer to what the expression makes.
-func (k *subject) pointsTo(field string) bool {
-	of, name, _ := strings.Cut(field, ".")
-	t, ok := k.p.Pkg.Scope().Lookup(of).(*types.TypeName)
-	if !ok {
-		return false
-	}
-	at, _, _ := types.LookupFieldOrMethod(t.Type(), true, k.p.Pkg, name)
-	v, ok := at.(*types.Var)
-	if !ok {
-		return false
-	}
-	to, ok := v.Type().Underlying().(*types.Pointer)
-	return ok && types.Identical(to.Elem(), k.s.Type)
-}
-
-// closed reports whether the package closes channels of this type.
-func (k *subject) closed() bool {
-	for _, fn := range k.p.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				call, ok := instr.(ssa.CallInstruction)
-				if !ok || len(call.Common().Args) == 0 {
-					continue
-				}
-				of, ok := call.Common().Value.(*ssa.Builtin)
-				c, isChan := call.Common().Args[0].Type().Underlying().(*types.Chan)
-				if ok && isChan && of.Name() == "close" && types.Identical(c.Elem(), elementOf(k.s.Value)) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// elementOf is the type of what a channel carries.
-func elementOf(c ssa.Value) types.Type { return c.Type().Underlying().(*types.Chan).Elem() }
-
 // fieldName is a field with the type that has it, or "".
 func (k *subject) fieldName(at *ssa.FieldAddr) string {
 	if of, ok := at.X.Type().Underlying().(*types.Pointer); ok {
@@ -441,7 +402,7 @@ func (k *subject) own(fn *types.Func) bool {
 		return true
 	}
 	u := k.x.units[k.p.Fset.Position(k.s.Instr.Pos()).Filename]
-	return u != nil && u.Module != nil && strings.HasPrefix(fn.Pkg().Path()+"/", u.Module.Path+"/")
+	return u != nil && u.Module != nil && fn.Pkg() != nil && strings.HasPrefix(fn.Pkg().Path()+"/", u.Module.Path+"/")
 }
 
 func (k *subject) leadBox() string {

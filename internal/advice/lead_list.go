@@ -250,7 +250,7 @@ var objects = []life.Kind{life.Literal, life.New, life.Variable}
 func (k *subject) madeAt(name string) string {
 	var at []string
 	for _, s := range k.p.Sites() {
-		if !slices.Contains(objects, s.Kind) || named(k.p.Pkg, s.Type) != name {
+		if s.Node == nil || !slices.Contains(objects, s.Kind) || named(k.p.Pkg, s.Type) != name {
 			continue
 		}
 		if where := k.x.position(k.p, s.Node.Pos()); !slices.Contains(at, where) {

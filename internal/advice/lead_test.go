@@ -431,11 +431,11 @@ func TestVariantsOfCalls(t *testing.T) {
 		"func (h *head) run(code string) []int { return make([]int, len(code)) }\n\n"+
 		"func j(h *head) []int { return h.run(\"x\") }\n\n"+
 		"var pool sync.Pool\n\nfunc get() *bufio.Reader { return pool.Get().(*bufio.Reader) }\n\n"+
-		"func l() *bufio.Reader { return get() }\n")
+		"func l() *bufio.Reader { return get() }\n\nfunc m() {\n\tdefer table()\n\tdefer pool.Get()\n}\n")
 	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep",
 		"g": "bufio.Reader.Reset lets one that you keep, or have from a sync.Pool, serve again, once nobody uses it",
 		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all",
-		"i": "-", "l": "-",
+		"i": "-", "l": "-", "m": "-",
 		"j": "what it makes of its arguments alone, which are always the same, can be prepared once"}
 	for _, s := range p.Sites() {
 		if in := s.Func.Name(); s.Kind == life.Call && want[in] != "" {

@@ -120,10 +120,11 @@ func (k *subject) offered() string {
 // same says what could become of what a call returns that is given the same each time; "" where nothing is known.
 func (k *subject) same() string {
 	call, ok := k.s.Node.(*ast.CallExpr)
-	if !ok {
+	instr, calls := k.s.Instr.(ssa.CallInstruction)
+	if !ok || !calls || k.s.Value == nil { // nobody has the result of a deferred call
 		return ""
 	}
-	fn := called(k.s.Instr.(ssa.CallInstruction).Common())
+	fn := called(instr.Common())
 	switch {
 	case len(call.Args) > 0 && (fn == nil || fn.Signature().Recv() == nil):
 		return "its arguments are always the same: if its result is, too, and nobody changes it, one in a package " +

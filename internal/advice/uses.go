@@ -142,3 +142,42 @@ func endsOf(p *life.Package, v ssa.Value) (uses []ssa.Instruction) {
 	follow(v)
 	return uses
 }
+
+// pointsTo reports whether a field of the package's types is a pointer to what the expression makes.
+func (k *subject) pointsTo(field string) bool {
+	of, name, _ := strings.Cut(field, ".")
+	t, ok := k.p.Pkg.Scope().Lookup(of).(*types.TypeName)
+	if !ok {
+		return false
+	}
+	at, _, _ := types.LookupFieldOrMethod(t.Type(), true, k.p.Pkg, name)
+	v, ok := at.(*types.Var)
+	if !ok {
+		return false
+	}
+	to, ok := v.Type().Underlying().(*types.Pointer)
+	return ok && types.Identical(to.Elem(), k.s.Type)
+}
+
+// closed reports whether the package closes channels of this type.
+func (k *subject) closed() bool {
+	for _, fn := range k.p.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				call, ok := instr.(ssa.CallInstruction)
+				if !ok || len(call.Common().Args) == 0 {
+					continue
+				}
+				of, ok := call.Common().Value.(*ssa.Builtin)
+				c, isChan := call.Common().Args[0].Type().Underlying().(*types.Chan)
+				if ok && isChan && of.Name() == "close" && types.Identical(c.Elem(), elementOf(k.s.Value)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// elementOf is the type of what a channel carries.
+func elementOf(c ssa.Value) types.Type { return c.Type().Underlying().(*types.Chan).Elem() }
