@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -36,22 +37,17 @@ func (b judge) flags(times string) []string {
 // A seen counts the objects that a judge allocates in the code of a remedy.
 type seen struct{ lines, functions int64 }
 
-// judges returns those that allocate most at the lines of the remedy or, if none does,
-// in the functions around them.
+// judges returns those that allocate at the lines of the remedy or in the functions around them: by turns those that
+// allocate most and least there. What helps the one may harm the other.
 func (m *remedy) judges() (all []judge) {
-	exact := false
-	for _, s := range m.seen {
-		exact = exact || s.lines > 0
-	}
-	for b, s := range m.seen {
-		if s.lines > 0 || !exact {
-			all = append(all, b)
-		}
-	}
-	slices.SortFunc(all, func(a, b judge) int {
+	sorted := slices.SortedFunc(maps.Keys(m.seen), func(a, b judge) int {
 		return cmp.Or(cmp.Compare(m.seen[b].lines, m.seen[a].lines), cmp.Compare(m.seen[b].functions, m.seen[a].functions),
 			strings.Compare(a.String(), b.String()))
 	})
+	for len(sorted) > 0 {
+		all, sorted = append(all, sorted[0]), sorted[1:]
+		slices.Reverse(sorted)
+	}
 	return all
 }
 

@@ -52,7 +52,8 @@ func (k *subject) lead() string {
 		return onlyOnce
 	}
 	by := *k
-	if code := k.x.lifetime(k.p, k.s, k.c); !k.sure() && code.kind > died {
+	seen := k.life.kind == kept && k.life.holder.Kind != life.Global // benchmarks keep in globals what others do not
+	if code := k.x.lifetime(k.p, k.s, k.c); !k.sure() && code.kind > died && (code.kind == kept || !seen) {
 		by.life = code
 	}
 	if of := leads[k.s.Kind]; of != nil {
@@ -69,13 +70,19 @@ func (k *subject) sure() bool {
 // result says what could become of a slice that the function returns.
 func (k *subject) result() string {
 	all := []string{"appended to a slice that the caller gives, it needs memory once, for callers that do not keep it"}
-	if e, ok := k.s.Node.(ast.Expr); ok && !check.IsBytes(k.p.Info.TypeOf(e)) {
+	if e, ok := k.s.Node.(ast.Expr); ok && !check.IsBytes(k.p.Info.TypeOf(e)) && !methods(k.p.Info.TypeOf(e)) {
 		all = append(all, "an iterator (Go 1.23) needs none for callers that only range over it")
 	}
 	if recv := k.receiver(); recv != "" && k.p.Loop(k.s.Instr.Block()) == nil { // one at a time
 		all = append(all, recv+" could lend one that it keeps, until the next call")
 	}
 	return either(all...)
+}
+
+// methods reports whether a type has methods, which callers may need.
+func methods(t types.Type) bool {
+	of, ok := types.Unalias(t).(*types.Named)
+	return ok && of.NumMethods() > 0
 }
 
 // again says who could keep memory of which each call needs only the use.

@@ -13,9 +13,13 @@ import (
 )
 
 func (k *subject) leadMake() string {
+	of := k.newHolder()
 	switch {
 	case k.life.kind <= unproved:
 		return k.again("one slice")
+	case of != "":
+		return "each " + of + " is new as well: one that serves again has it; an array in it serves short ones, if no " + of +
+			" is copied"
 	case k.life.kind == escaped:
 		return k.result()
 	case k.life.holder.Kind == life.Field:
@@ -24,6 +28,9 @@ func (k *subject) leadMake() string {
 			of, _, _ := strings.Cut(field, ".")
 			return "it is made only where " + field + " has none, or too little (" + at + "): a " + of +
 				" that serves again has it"
+		}
+		if k.larger(field) {
+			return "with room for all from the beginning, where their number can be told, it is made once"
 		}
 		cut := "[:n]"
 		if made, ok := k.s.Instr.(*ssa.MakeSlice); ok && zero(made.Len) {
@@ -42,6 +49,47 @@ func (k *subject) leadMake() string {
 		return text
 	}
 	return k.givenBack()
+}
+
+// newHolder is the type of the object that gets the value in a field, if the function makes it; or "".
+func (k *subject) newHolder() string {
+	for _, use := range *k.s.Value.Referrers() {
+		if set, ok := use.(*ssa.Store); ok {
+			if at, ok := set.Addr.(*ssa.FieldAddr); ok && k.p.Origin(at.X).OnlyFresh() {
+				of, _, _ := strings.Cut(k.fieldName(at), ".")
+				return of
+			}
+		}
+	}
+	return ""
+}
+
+// larger reports whether the function copies to the value what the field has: that needs both.
+func (k *subject) larger(field string) bool {
+	is := func(v ssa.Value) bool {
+		same, _ := k.continues(v, field, map[ssa.Value]bool{})
+		return same
+	}
+	for _, b := range k.s.Func.Blocks {
+		for _, instr := range b.Instrs {
+			switch i := instr.(type) {
+			case *ssa.Call:
+				of, ok := i.Call.Value.(*ssa.Builtin)
+				if ok && (of.Name() == "copy" || of.Name() == "append") && is(i.Call.Args[1]) {
+					return true
+				}
+			case *ssa.Store: // an element by itself
+				if load, ok := i.Val.(*ssa.UnOp); ok {
+					from, read := load.X.(*ssa.IndexAddr)
+					to, written := i.Addr.(*ssa.IndexAddr)
+					if read && written && to.X == k.s.Value && is(from.X) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
 }
 
 // zero reports whether a length is the constant 0.

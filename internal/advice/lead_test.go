@@ -380,6 +380,47 @@ func deferred(locks []*sync.Mutex) {
 		defer l.Unlock() // defer record: called where the round ends
 	}
 }
+
+type ring struct {
+	all  []string
+	head int
+}
+
+func (r *ring) grow(n int) {
+	all := make([]string, n) // make: = with room for all from the beginning, where their number can be told, it is made once
+	copy(all[copy(all, r.all[r.head:]):], r.all[:r.head])
+	r.all, r.head = all, 0
+}
+
+func (r *ring) wider(n int) {
+	all := make([]string, 0, n+1) // make: with room for all from the beginning
+	r.all = append(all, r.all...)
+}
+
+func (r *ring) each(n int) {
+	all := make([]string, n) // make: with room for all from the beginning, where
+	for i, s := range r.all {
+		all[i] = s
+	}
+	r.all = all
+}
+
+func newRing(n int) *ring {
+	return &ring{all: make([]string, n)} // make: = each ring is new as well: one that serves again has it; an array in it serves short ones, if no ring is copied
+}
+
+type methodical []int
+
+func (m methodical) sum() (n int) {
+	for _, v := range m {
+		n += v
+	}
+	return n
+}
+
+func (r *ring) result(n int) methodical {
+	return make(methodical, n) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or ring could lend one that it keeps, until the next call
+}
 `
 
 // TestLeads: memory without a proven remedy is told what would make it needless, and nothing where that was done.
@@ -415,6 +456,18 @@ func TestLeads(t *testing.T) {
 	for _, line := range lines {
 		if _, note, ok := strings.Cut(line, " // "); ok && !said[note] {
 			t.Errorf("not said: %s", note)
+		}
+	}
+}
+
+// TestLeadKept: what benchmarks saw kept by a field is no value for the caller; a variable of theirs is no such place.
+func TestLeadKept(t *testing.T) {
+	x, p := explainerOf(t, "package m\n\ntype e struct{ next *e }\n\nfunc newE() *e { return &e{} }\n")
+	for kind, want := range map[life.HolderKind]bool{life.Field: false, life.MapEntry: false, life.Global: true} {
+		k := &subject{x: x, c: &cause{}, p: p, s: p.Sites()[0], t: &site{}, e: &Explained{},
+			life: lifetime{kind: kept, holder: life.Holder{Kind: kind, Name: "list.of"}}}
+		if got := k.lead(); strings.Contains(got, "as a value") != want {
+			t.Errorf("%v: %q", kind, got)
 		}
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"go/types"
 	"maps"
 	"math/bits"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/ssa"
@@ -35,9 +37,10 @@ func (m *mender) room(smaller bool) {
 		return
 	}
 	first, sizes := m.first()
-	n := bestRoom(sizes, m.p.Sizes.Sizeof(of), mostRoom)
+	few, each := m.moved(), m.p.Sizes.Sizeof(of)
+	n := bestRoom(sizes, few, each, mostRoom)
 	if smaller {
-		n = bestRoom(sizes, m.p.Sizes.Sizeof(of), n*m.p.Sizes.Sizeof(of)-1)
+		n = bestRoom(sizes, few, each, n*each-1)
 	}
 	if n > 1 {
 		m.s = first
@@ -59,7 +62,7 @@ func (m *mender) spacious() {
 		return
 	}
 	const full, most = 7, 4 * mostRoom // entries of a group's eight before the map grows; bytes
-	v, n := m.variable(at.X), full*bestRoom(m.t.sizes, group, most)
+	v, n := m.variable(at.X), full*bestRoom(m.t.sizes, Totals{}, group, most)
 	if v != nil && n > full {
 		m.propose(func(m *mender) bool { return m.makeRoom(v, n) }, "prealloc", "make %s with room for %d: make(%s, %d), "+
 			"if most get so many: each then has %s from the beginning", m.text(at.X), n, named(m.p.Pkg, m.s.Type), n,
@@ -104,15 +107,17 @@ func (m *mender) makeRoom(v *types.Var, n int64) (done bool) {
 }
 
 // bestRoom is for how many elements a slice should have room as it begins, a power of two: of the sizes that it grows
-// to, up to a limit, the one that saves most objects and bytes; 0 for none.
-func bestRoom(sizes map[int64]*Totals, each, limit int64) (best int64) {
-	var begun, objects, bytes, least int64
+// to, up to a limit, the one that saves most objects and bytes; 0 for none. few are those that do not grow, which get
+// the room as well.
+func bestRoom(sizes map[int64]*Totals, few Totals, each, limit int64) (best int64) {
+	var begun, least int64
+	objects, bytes := few.Objects, few.Bytes
 	for _, size := range slices.Sorted(maps.Keys(sizes)) {
 		if size < each { // such as the header of a map
 			continue
 		}
 		n := sizes[size].Objects
-		begun, objects, bytes = max(begun, n), objects+n, bytes+n*size
+		begun, objects, bytes = max(begun, few.Objects+n), objects+n, bytes+n*size
 		if cost := begun*size - bytes + worthObject*(begun-objects); cost < least && size <= limit {
 			best, least = 1<<(bits.Len64(uint64(size/each))-1), cost
 		}
@@ -145,6 +150,20 @@ func (m *mender) first() (first *life.Site, sizes map[int64]*Totals) {
 		}
 	}
 	return first, all.sizes
+}
+
+// moved are the lists that fit the room which the compiler gives them on the stack: the function moves them to the
+// heap, in their size, where they leave it.
+func (m *mender) moved() (few Totals) {
+	body := m.s.Func.Syntax()
+	from, to := m.p.Fset.Position(body.Pos()), m.p.Fset.Position(body.End())
+	for _, c := range m.x.causes {
+		if c.callee == "" && strings.HasPrefix(c.leaf, movesSlice) && m.x.pkg(frame{place: c.at}) == m.p &&
+			filepath.Base(c.at.file) == filepath.Base(from.Filename) && from.Line <= c.at.line && c.at.line <= to.Line {
+			few.add(c.Totals)
+		}
+	}
+	return few
 }
 
 // grown is the variable or field that a call has first; nil for none.

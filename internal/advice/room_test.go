@@ -342,23 +342,29 @@ func TestRoomByCounts(t *testing.T) {
 	all := func(n ...int64) map[int64]*Totals {
 		out := map[int64]*Totals{}
 		for i, n := range n {
-			out[8<<i] = &Totals{Objects: n}
+			if n > 0 {
+				out[8<<i] = &Totals{Objects: n}
+			}
 		}
 		return out
 	}
 	for _, tt := range []struct {
 		sizes             map[int64]*Totals
+		few               Totals
 		each, limit, want int64
 	}{
-		{all(100, 100, 100), 8, 4096, 4},
-		{all(100, 100, 100), 8, 31, 2},
-		{all(100, 100, 1), 8, 4096, 2},         // few grow that large
-		{all(0, 100, 60), 12, 4096, 2},         // not 2.7
-		{all(900, 100, 100, 100), 16, 4096, 4}, // objects too small to hold an element do not count
-		{all(100), 8, 4096, 0},
-		{nil, 8, 4096, 0},
+		{all(100, 100, 100), Totals{}, 8, 4096, 4},
+		{all(100, 100, 100), Totals{}, 8, 31, 2},
+		{all(100, 100, 1), Totals{}, 8, 4096, 2},         // few grow that large
+		{all(0, 100, 60), Totals{}, 12, 4096, 2},         // not 2.7
+		{all(900, 100, 100, 100), Totals{}, 16, 4096, 4}, // objects too small to hold an element do not count
+		{all(100), Totals{}, 8, 4096, 0},
+		{nil, Totals{}, 8, 4096, 0},
+		{all(0, 0, 0, 100, 100, 100), Totals{}, 8, 4096, 32},
+		{all(0, 0, 0, 100, 100, 100), Totals{Objects: 20, Bytes: 500}, 8, 4096, 32},
+		{all(0, 0, 0, 100, 100, 100), Totals{Objects: 200, Bytes: 5000}, 8, 4096, 0}, // of 25 bytes; all would have 256
 	} {
-		if got := bestRoom(tt.sizes, tt.each, tt.limit); got != tt.want {
+		if got := bestRoom(tt.sizes, tt.few, tt.each, tt.limit); got != tt.want {
 			t.Errorf("%v: room for %d", tt, got)
 		}
 	}

@@ -141,11 +141,12 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudges: judges allocate at the lines of a remedy or, if none does, in its
-// functions; those that allocate most come first.
+// TestJudges: judges allocate at the lines of a remedy or in its functions; by turns those that allocate most and least
+// come first.
 func TestJudges(t *testing.T) {
 	p := &testPackage{ImportPath: "example.org/p"}
 	few, many, other := judge{p, "BenchmarkFew", ""}, judge{p, "BenchmarkMany", ""}, judge{p, "BenchmarkOther", ""}
+	some := judge{p, "BenchmarkSome", ""}
 	stack := func(names ...any) (stack []profile.Line) {
 		for i := 0; i < len(names); i += 2 {
 			fn := &profile.Function{Name: names[i].(string), Filename: "/p/p.go"}
@@ -162,7 +163,8 @@ func TestJudges(t *testing.T) {
 	m.tally(many, stack("example.org/p.(*T[...]).F.func1", 12), 500)
 	m.tally(other, stack("example.org/p.(*T).F", 13), 9000)
 	m.tally(other, stack("example.org/q.(*T).F", 11), 9000)
-	if got, want := m.judges(), []judge{many, few}; !slices.Equal(got, want) {
+	m.tally(some, stack("example.org/p.(*T).F", 10), 70)
+	if got, want := m.judges(), []judge{many, other, some, few}; !slices.Equal(got, want) {
 		t.Errorf("at the lines: %v, want %v", got, want)
 	}
 	m = at()
