@@ -41,6 +41,8 @@ type Choice struct {
 	// the program crawls.
 	Warnings []string `json:"warnings,omitempty"`
 	Gains    []Gain   `json:"gains"` // every metric that was compared
+
+	over string // why it takes more memory than allowed; "" if it does not
 }
 
 // ran returns the choices that fresh rounds measured.
@@ -72,7 +74,7 @@ func (t *tuning) choices(e explored, arms []cell.Config, records [][]*cell.Recor
 			return nil, err
 		}
 		c := t.choice(e.picks[i-1].name, arms[i], results[i])
-		c.Runs = runs
+		c.Runs, c.over = runs, t.overMemory(results[i].peak.Mid, results[0].peak.Mid)
 		out = append(out, c)
 	}
 	return out, nil

@@ -194,7 +194,8 @@ func TestRatiosOfFewRuns(t *testing.T) {
 // TestHopelessSettingsLeave: rounds go to the settings that may still keep their promise.
 func TestHopelessSettingsLeave(t *testing.T) {
 	p, rng := program(0.25), rand.New(rand.NewPCG(3, 3))
-	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU}
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
+		MaxPeakBytes: 1 << 40}
 	c.Fill()
 	slow, fast := setting(25, 0), setting(400, 0)
 	prove := func(pairs int, first, second cell.GC) [][]*cell.Record {

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -51,5 +52,39 @@ func TestSleepIsNotShort(t *testing.T) {
 	})
 	if err := tuned.tune(); !errors.Is(err, errNoCycles) {
 		t.Error(err)
+	}
+}
+
+// TestReplacesWhatTakesTooMuch: the first setting of the proof takes more memory there than allowed. It leaves after
+// two rounds, and another is proven.
+func TestReplacesWhatTakesTooMuch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: 1}
+	simulated := program(0.3)
+	var greedy cell.GC
+	ran, today := 0, 0.0
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := simulated.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		switch {
+		case c.GC == cell.DefaultGC:
+			today = rec.Metrics[cell.RSSPeak]
+		case block > 0 && greedy == (cell.GC{}):
+			greedy = c.GC
+			fallthrough
+		case block > 0 && c.GC == greedy:
+			ran++
+			rec.Set(cell.RSSPeak, 2.5*max(today, 80*mib))
+		}
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != Recommended || r.Setting.GC == greedy || ran > fewRounds+1 || r.Runs > mostRuns {
+		t.Errorf("%s: %s; %s ran %d times in the proof; %d runs", r.Outcome, r.Headline, greedy, ran, r.Runs)
+	}
+	if others := strings.Join(r.Others, "; "); !strings.Contains(others, "twice is allowed") {
+		t.Errorf("also: %q", others)
 	}
 }

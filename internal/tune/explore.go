@@ -138,6 +138,14 @@ func (p *Prediction) runs(crawls bool) bool {
 	return (!crawls || p.Measured != nil) && p.cost.Mid > 0 && p.cpu.Mid > 0
 }
 
+// eligible reports whether a setting may be compared with today's. It prefers a limit to raising GOGC, or to exceeding
+// today's limit without one: a limit takes the same memory, and bounds it.
+func (t *tuning) eligible(p *Prediction, cliff int64, room float64) bool {
+	raised := p.GC.LimitBytes == 0 && len(t.Settings) == 0 &&
+		(percent(p.GC) > percent(t.Base.GC) || t.Base.GC.LimitBytes > 0 && p.needs > 1)
+	return t.usable(p, cliff) && t.allowed(p, room) && p.GC != t.Base.GC && !raised
+}
+
 // pick chooses a setting for each name, the one for the objective first.
 //
 // Counts decide: what is live, what the collector marks, and how often. They are
@@ -148,11 +156,7 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	var usable []Prediction
 	for _, room := range []float64{0.5, 0} {
 		for _, p := range all {
-			// Prefer a limit to raising GOGC, or to exceeding today's limit without one: it takes
-			// the same memory, and bounds it.
-			raised := p.GC.LimitBytes == 0 && len(t.Settings) == 0 &&
-				(percent(p.GC) > percent(t.Base.GC) || t.Base.GC.LimitBytes > 0 && p.needs > 1)
-			if t.usable(&p, cliff) && t.allowed(&p, room) && p.GC != t.Base.GC && !raised {
+			if t.eligible(&p, cliff, room) {
 				usable = append(usable, p)
 			}
 		}

@@ -203,16 +203,55 @@ func (t *tuning) prove(e explored) error {
 		t.leave(e)
 		return nil
 	}
-	arms := []cell.Config{t.Base, best}
-	for _, p := range e.picks[1:] {
-		arms = append(arms, t.with(p.GC))
+	for {
+		arms := []cell.Config{t.Base, best}
+		for _, p := range e.picks[1:] {
+			arms = append(arms, t.with(p.GC))
+		}
+		choices, records, err := t.proveAll(e, arms)
+		if err != nil {
+			return err
+		}
+		next, err := t.smaller(&choices[0])
+		if err != nil {
+			return err
+		}
+		if next == nil {
+			t.answer.Choices = choices
+			return t.decide(records)
+		}
+		t.answer.Others = append(t.answer.Others, settingText(best)+": "+choices[0].over)
+		e.picks, best = []pick{{Fastest, *next}}, t.with(next.GC)
 	}
-	choices, records, err := t.proveAll(e, arms)
-	if err != nil {
-		return err
+}
+
+// smaller returns the setting to prove instead of a choice that takes more memory than allowed; nil if the choice
+// stands. Of the settings that need less, it is the one that collects least by the model of all runs so far.
+func (t *tuning) smaller(top *Choice) (*Prediction, error) {
+	left := min(float64(mostRuns-t.answer.Runs), (t.Budget.Seconds()-t.spent)/t.mean())
+	if top.over == "" || top.Name == LeastMemory || t.Pairs > 0 || t.races() || left < 2*leastRounds ||
+		top.Setting.Key() != t.with(top.Setting.GC).Key() {
+		return nil, nil
 	}
-	t.answer.Choices = choices
-	return t.decide(records)
+	m, err := NewModel(t.pilots)
+	if err != nil || m.misfit {
+		return nil, err
+	}
+	var all []Prediction
+	for _, gc := range t.candidates(m) {
+		all = append(all, t.expect(m, gc))
+	}
+	was, cliff := t.expect(m, top.Setting.GC), m.Cliff()
+	best := func(may func(*Prediction) bool) *Prediction {
+		return least(all, func(p *Prediction) float64 { return p.work }, func(p *Prediction) bool {
+			return p.needs < was.needs && (p.work < 1 || t.MaxPeakBytes > 0) && may(p)
+		})
+	}
+	p := best(func(p *Prediction) bool { return t.eligible(p, cliff, 0) })
+	if p == nil && t.MaxPeakBytes == 0 && t.Base.GC.LimitBytes == 0 { // a higher GOGC, which gets a guard
+		p = best(func(p *Prediction) bool { return t.usable(p, cliff) && t.allowed(p, 0) })
+	}
+	return p, nil
 }
 
 // leave sets the outcome if there is nothing to prove: a race showed it, or no other
@@ -278,6 +317,11 @@ func (t *tuning) proveAll(e explored, arms []cell.Config) (choices []Choice, rec
 		left -= len(in)
 		if choices, err = t.choices(e, arms, records); err != nil {
 			return nil, nil, err
+		}
+		if round >= fewRounds {
+			if next, err := t.smaller(&choices[0]); err != nil || next != nil {
+				return choices, records, err
+			}
 		}
 		if t.Pairs == 0 && round >= fewRounds {
 			in = slices.DeleteFunc(in, func(i int) bool {
