@@ -301,8 +301,12 @@ func (a *app) openLog(ctx context.Context, o *tuneOptions, c *tune.Config) (*ses
 	if err := session.CheckReport(o.out); err != nil {
 		return nil, err
 	}
+	first := o.timeout
+	if o.check == "" {
+		first = min(first, o.budget)
+	}
 	return a.OpenTuneLog(ctx, session.TuneRun{Name: o.name(c.Base.Command), Resume: o.resume, Timeout: o.timeout,
-		Fleet: o.fleet.fleet(a)}, c)
+		First: first, Fleet: o.fleet.fleet(a)}, c)
 }
 
 // builds lists the builds to compare with the plain one.

@@ -35,6 +35,7 @@ type TuneLog struct {
 	next    int            // index of the next run
 	planned int            // number of runs in the store's plan
 	timeout time.Duration
+	first   time.Duration // timeout of the first run
 	memory  int64
 	seed    uint64
 	served  bool // the program is a server
@@ -48,7 +49,8 @@ type TuneRun struct {
 	Name    string // of the run in the store
 	Resume  bool   // continue the latest run, which must have this name
 	Timeout time.Duration
-	Fleet   *Fleet // nil for this machine
+	First   time.Duration // timeout of the first run
+	Fleet   *Fleet        // nil for this machine
 }
 
 func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (*TuneLog, error) {
@@ -57,7 +59,7 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 		return nil, err
 	}
 	l := &TuneLog{session: se, ctx: ctx, output: &outputFile{}, store: s, path: path,
-		unlock: unlock, timeout: o.Timeout, memory: c.MemoryBytes, status: NewStatus(se.Err)}
+		unlock: unlock, timeout: o.Timeout, first: o.First, memory: c.MemoryBytes, status: NewStatus(se.Err)}
 	l.runner = runner.New(runner.Config{Log: l.output})
 	c.Begin = l.begin
 	machine := host.Fingerprint()
@@ -164,6 +166,9 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	measure func(cell.Cell) (*cell.Record, error)) (*cell.Record, error) {
 	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout,
 		MemoryBytes: l.memory}
+	if c.Index == 0 {
+		c.Timeout = l.first
+	}
 	l.next++
 	if c.Index < len(l.records) && l.records[c.Index] != nil {
 		rec := l.records[c.Index]

@@ -38,7 +38,7 @@ type Config struct {
 	MaxPeakBytes float64
 	MaxP99       time.Duration // of responses; 0 for no bound
 	MemoryBytes  int64         // a run that occupies more is killed; 0 for no bound
-	Budget       time.Duration // a run in progress when it ends is finished
+	Budget       time.Duration // a run in progress when it ends is finished, unless it is the first
 	Pairs        int           // rounds of the proof; 0 for what is left of mostRuns, 4 to 10
 	Seed         uint64
 	// Pods are control groups in which to run the answer, with half of the Budget.
@@ -176,6 +176,10 @@ func newTuning(c Config, run Runner) *tuning {
 func (t *tuning) tune() error {
 	t.planned = mostRuns
 	first, err := t.measure(t.Base, 0, "the baseline, "+settingText(t.Base))
+	if first != nil && first.Err != nil && first.Err.Kind == cell.FailTimeout && t.spent >= t.Budget.Seconds() {
+		return fmt.Errorf("tune: the first run did not end within the budget of %v, and a verdict needs %d runs: give a "+
+			"larger --budget, or a shorter command", t.Budget, t.leastRuns())
+	}
 	if err != nil {
 		return err
 	}
@@ -208,13 +212,16 @@ func (t *tuning) tune() error {
 
 // affords returns an error if, after the first run, the budget is too small for a verdict.
 func (t *tuning) affords(runs int) error {
-	least := 3 + 2*max(t.Pairs, leastRounds)
+	least := t.leastRuns()
 	if runs > 1 || int(t.Budget.Seconds()/t.mean()) >= least {
 		return nil
 	}
 	return fmt.Errorf("tune: a run takes %.1f s and a verdict needs %d of them: give --budget %v or more, "+
 		"or a shorter command", t.mean(), least, t.lasting(least))
 }
+
+// leastRuns is how many runs a verdict needs.
+func (t *tuning) leastRuns() int { return 3 + 2*max(t.Pairs, leastRounds) }
 
 // lasting returns the budget that the given number of runs takes.
 func (t *tuning) lasting(runs int) time.Duration {
