@@ -153,15 +153,16 @@ func (p *Package) callee(c *ssa.CallCommon) *Summary {
 }
 
 // imported returns the summary of a function of another package, or nil.
-func (p *Package) imported(fn *types.Func) *Summary {
-	if fn.Pkg() == nil || fn.Pkg() == p.Pkg || p.Source.Facts == nil {
+func (p *Package) imported(fn *ssa.Function) *Summary {
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || obj.Pkg() == nil || obj.Pkg() == p.Pkg || p.Source.Facts == nil {
 		return nil
 	}
-	facts := p.Source.Facts(fn.Pkg().Path())
+	facts := p.Source.Facts(obj.Pkg().Path())
 	if facts == nil {
 		return nil
 	}
-	return facts.Funcs[fn.Origin().FullName()]
+	return facts.Funcs[obj.Origin().FullName()]
 }
 
 // methods returns the methods of this package that an invoke may call, if the interface

@@ -201,16 +201,13 @@ func (w *walker) around(b *ssa.BasicBlock) bool {
 	if w.start == nil || b == w.start {
 		return false
 	}
-	way := [2]*ssa.BasicBlock{w.start, b}
-	skips, ok := w.p.skips[way]
-	if !ok {
+	return w.p.skips.get([2]*ssa.BasicBlock{w.start, b}, func() (skips bool) {
 		after := reached(b.Succs, w.start, b)
 		for past := range reached(w.start.Succs, w.start, b) {
 			skips = skips || after[past]
 		}
-		w.p.skips[way] = skips
-	}
-	return skips
+		return skips
+	})
 }
 
 // reached returns the blocks that can be reached from the given ones, themselves

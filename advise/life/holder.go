@@ -75,14 +75,14 @@ func fieldName(t types.Type, field int) string {
 
 // fieldNames returns the names of all fields of t, or of what t points to, from a cache.
 func (p *Package) fieldNames(t types.Type) []string {
-	names, known := p.fields[t]
-	if st := structOf(t); !known && st != nil {
-		for i := range st.NumFields() {
-			names = append(names, fieldName(t, i))
+	return p.fields.get(t, func() (names []string) {
+		if st := structOf(t); st != nil {
+			for i := range st.NumFields() {
+				names = append(names, fieldName(t, i))
+			}
 		}
-		p.fields[t] = names
-	}
-	return names
+		return names
+	})
 }
 
 // structOf returns the struct that t is or points to, or nil.

@@ -38,12 +38,7 @@ func (p *Package) Loop(b *ssa.BasicBlock) *Loop {
 
 // loopsOf returns the loops of a function, smallest first.
 func (p *Package) loopsOf(fn *ssa.Function) []*Loop {
-	all, ok := p.loops[fn]
-	if !ok {
-		all = naturalLoops(fn)
-		p.loops[fn] = all
-	}
-	return all
+	return p.loops.get(fn, func() []*Loop { return naturalLoops(fn) })
 }
 
 func naturalLoops(fn *ssa.Function) (all []*Loop) {

@@ -21,7 +21,7 @@
 // The analysis is flow-insensitive and does not distinguish the elements of a container. It errs
 // towards more holders: a value without any is dead when its function returns.
 //
-// A Package computes on demand: use it from one goroutine at a time.
+// A Package may be used by several goroutines at once, if its Source.Facts may.
 package life
 
 import (
@@ -30,6 +30,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -75,20 +76,25 @@ type Package struct {
 	SSA   *ssa.Package
 	Funcs []*ssa.Function // with bodies; literals follow the function around them
 
-	sites     []*Site
-	lines     map[line][]*Site
-	nodes     map[token.Pos]ast.Node // by the position that SSA gives an instruction
-	taken     map[*ast.CompositeLit]token.Pos
-	values    map[ast.Expr]ssa.Value    // of expressions
-	loops     map[*ssa.Function][]*Loop // by function, computed on demand
+	values    map[ast.Expr]ssa.Value // of expressions
 	summaries map[*ssa.Function]*Summary
 	callers   map[*ssa.Function][]ssa.CallInstruction
 	callees   map[*ssa.Function][]*ssa.Function
 	dynamic   []*ssa.Function // functions that call interface methods or function values
 	closures  map[*ssa.Function]*ssa.MakeClosure
-	fields    map[types.Type][]string     // field names of structs
-	byName    map[string][]*ssa.Function  // methods, by name and type
-	skips     map[[2]*ssa.BasicBlock]bool // whether a path from the first leads around the second
+	byName    map[string][]*ssa.Function // methods, by name and type
+
+	// computed on demand
+	listed  sync.Once // sites, nodes and taken
+	sites   []*Site
+	nodes   map[token.Pos]ast.Node // by the position that SSA gives an instruction
+	taken   map[*ast.CompositeLit]token.Pos
+	placed  sync.Once // lines
+	lines   map[line][]*Site
+	loops   memo[*ssa.Function, []*Loop]
+	imports memo[*ssa.Function, *Summary]  // of functions of other packages
+	fields  memo[types.Type, []string]     // field names of structs
+	skips   memo[[2]*ssa.BasicBlock, bool] // whether a path from the first leads around the second
 }
 
 // Build builds the SSA form of a package. It returns an error if the package has
@@ -104,11 +110,10 @@ func Build(s Source) (p *Package, err error) {
 	for _, imported := range s.Pkg.Imports() {
 		prog.CreatePackage(imported, nil, nil, true)
 	}
-	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false), loops: map[*ssa.Function][]*Loop{},
+	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false),
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
-		callees: map[*ssa.Function][]*ssa.Function{}, byName: map[string][]*ssa.Function{},
-		fields: map[types.Type][]string{}, skips: map[[2]*ssa.BasicBlock]bool{}}
+		callees: map[*ssa.Function][]*ssa.Function{}, byName: map[string][]*ssa.Function{}}
 	p.SSA.Build()
 	p.declared()
 	p.index()

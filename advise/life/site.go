@@ -61,7 +61,7 @@ type line struct {
 
 // Sites returns what the package allocates, calls included, in source order.
 func (p *Package) Sites() []*Site {
-	if p.sites == nil && p.SSA != nil {
+	p.listed.Do(func() {
 		p.nodes, p.taken = nodesOf(p.Files)
 		for _, fn := range p.Funcs {
 			for _, b := range fn.Blocks {
@@ -69,7 +69,7 @@ func (p *Package) Sites() []*Site {
 			}
 		}
 		slices.SortStableFunc(p.sites, func(a, b *Site) int { return cmp.Compare(a.Pos(), b.Pos()) })
-	}
+	})
 	return p.sites
 }
 
@@ -83,7 +83,7 @@ func (s *Site) Pos() token.Pos {
 
 // At returns the sites whose expressions cover a line of a file, those that begin there first.
 func (p *Package) At(file string, at int) []*Site {
-	if p.lines == nil {
+	p.placed.Do(func() {
 		p.lines = map[line][]*Site{}
 		for _, s := range p.Sites() {
 			if s.Node == nil {
@@ -99,7 +99,7 @@ func (p *Package) At(file string, at int) []*Site {
 				return cmp.Compare(max(a.From-at.line, at.line-a.From), max(b.From-at.line, at.line-b.From))
 			})
 		}
-	}
+	})
 	return p.lines[line{file, at}]
 }
 

@@ -138,12 +138,7 @@ func (p *Package) Summary(fn *ssa.Function) *Summary {
 	if s, ok := p.summaries[fn]; ok {
 		return s
 	}
-	var s *Summary
-	if obj, ok := fn.Object().(*types.Func); ok {
-		s = p.imported(obj)
-	}
-	p.summaries[fn] = s
-	return s
+	return p.imports.get(fn, func() *Summary { return p.imported(fn) })
 }
 
 // summarize computes the summaries of the package's functions, callees first, until
