@@ -36,6 +36,7 @@ func (a *app) tuneCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.tune(cmd.Context(), o, args) },
 	}
 	f := cmd.Flags()
+	o.flags = f
 	f.StringVar(&o.build.Main, "build", "", "build the program of `PACKAGE` and run it with the arguments after --")
 	f.StringVar(&o.build.Bench, "bench", "", "tune a benchmark of `PACKAGE` instead of a command; its test binary "+
 		"is built once")

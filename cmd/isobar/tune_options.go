@@ -17,6 +17,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 	"github.com/isobar-go/isobar/internal/session"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -50,6 +51,7 @@ type tuneOptions struct {
 	resume     bool
 	check      string
 	gate       string
+	flags      *pflag.FlagSet // all of the command
 }
 
 // serverOptions are the parameters of the workload serve. The command is a
@@ -306,7 +308,38 @@ func (a *app) openLog(ctx context.Context, o *tuneOptions, c *tune.Config) (*ses
 		first = min(first, o.budget)
 	}
 	return a.OpenTuneLog(ctx, session.TuneRun{Name: o.name(c.Base.Command), Resume: o.resume, Timeout: o.timeout,
-		First: first, Fleet: o.fleet.fleet(a)}, c)
+		First: first, Fleet: o.fleet.fleet(a), Same: o.same}, c)
+}
+
+// freeFlags are those that may differ where a run is resumed: they change nothing that it measures, its name or its
+// records hold them, or a fleet notices.
+var freeFlags = []string{"attach", "fleet", "json", "name", "out", "resume", "store", "token-file", "verbose"}
+
+// same returns an error if a run that was begun with args had other flags than this one. What this one leaves out, the
+// resumed run has: the seed and the number of iterations.
+func (o *tuneOptions) same(args []string) (err error) {
+	root := (&app{Session: &session.Session{}}).rootCommand()
+	cmd, rest, err := root.Find(args)
+	if err != nil || cmd.Name() != "tune" || cmd.ParseFlags(rest) != nil {
+		return nil // by another version: its cells tell
+	}
+	shown := func(f *pflag.Flag) string {
+		if !f.Changed {
+			return "no --" + f.Name
+		}
+		return fmt.Sprintf("--%s %s", f.Name, text.WithoutPasswords(f.Value.String()))
+	}
+	o.flags.VisitAll(func(now *pflag.Flag) {
+		was := cmd.Flags().Lookup(now.Name)
+		left := !now.Changed && (now.Name == "seed" || now.Name == "benchtime")
+		if was == nil || left || slices.Contains(freeFlags, now.Name) || strings.HasPrefix(now.Name, "fleet-") {
+			return
+		}
+		if text.WithoutPasswords(was.Value.String()) != text.WithoutPasswords(now.Value.String()) {
+			err = fmt.Errorf("was begun with %s, and this command has %s", shown(was), shown(now))
+		}
+	})
+	return err
 }
 
 // builds lists the builds to compare with the plain one.

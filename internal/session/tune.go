@@ -51,6 +51,8 @@ type TuneRun struct {
 	Timeout time.Duration
 	First   time.Duration // timeout of the first run
 	Fleet   *Fleet        // nil for this machine
+	// Same returns an error if a run that was begun with these arguments is not to be resumed.
+	Same func(args []string) error
 }
 
 func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (*TuneLog, error) {
@@ -64,7 +66,7 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 	c.Begin = l.begin
 	machine := host.Fingerprint()
 	if o.Resume {
-		err = l.resume(o.Name, c)
+		err = l.resume(o, c)
 	}
 	if err == nil {
 		if err = l.join(o.Fleet, c.Base); l.Fleet != nil {
@@ -92,14 +94,17 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 	return l, nil
 }
 
-func (l *TuneLog) resume(name string, c *tune.Config) error {
+func (l *TuneLog) resume(o TuneRun, c *tune.Config) error {
 	run, err := l.store.Last()
 	if err != nil {
 		return err
 	}
-	if run.Name != name {
+	if run.Name != o.Name {
 		return Misused(fmt.Errorf("tune: --resume: the latest run is %q, not %q: give the same command, or leave out "+
-			"--resume", run.Name, name))
+			"--resume", run.Name, o.Name))
+	}
+	if err := o.Same(run.Args); err != nil {
+		return Misused(fmt.Errorf("tune: --resume: run %d %w: give the same flags, or leave out --resume", run.ID, err))
 	}
 	l.ID, c.Seed = run.ID, run.Seed
 	records, err := l.store.Records(run.ID)
