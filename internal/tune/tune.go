@@ -273,9 +273,11 @@ const muchOutput = 64 << 20
 
 // warn records what a run shows about the program under any setting.
 func (t *tuning) warn(rec *cell.Record) {
-	for _, w := range rec.Warnings {
-		if slices.Contains([]string{"left-behind", "gctrace-relayed", "held-off", "processes"}, w.Code) {
-			t.answer.Doubts = append(t.answer.Doubts, w.Text)
+	for _, code := range []string{"left-behind", "left-running", "gctrace-relayed", "held-off", "processes"} {
+		for _, w := range rec.Warnings {
+			if w.Code == code {
+				t.answer.Doubts = append(t.answer.Doubts, w.Text)
+			}
 		}
 	}
 	if n := rec.Metrics[stdoutMetric] + rec.Metrics[stderrMetric]; n > muchOutput {

@@ -15,14 +15,24 @@ func Descendants(pid int) []int {
 	pids := []int{pid}
 	seen := map[int]bool{pid: true}
 	for i := 0; i < len(pids); i++ {
-		dir := path.Join("proc", strconv.Itoa(pids[i]), "task")
-		threads, _ := fs.ReadDir(root, dir)
-		for _, thread := range threads {
-			for child := range strings.FieldsSeq(readLine(path.Join(dir, thread.Name(), "children"))) {
-				if n, err := strconv.Atoi(child); err == nil && !seen[n] {
-					seen[n] = true
-					pids = append(pids, n)
-				}
+		for _, child := range Children(pids[i]) {
+			if !seen[child] {
+				seen[child] = true
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}
+
+// Children returns the children of a process, zombies too; none if the platform does not say.
+func Children(pid int) (pids []int) {
+	dir := path.Join("proc", strconv.Itoa(pid), "task")
+	threads, _ := fs.ReadDir(root, dir)
+	for _, thread := range threads {
+		for child := range strings.FieldsSeq(readLine(path.Join(dir, thread.Name(), "children"))) {
+			if n, err := strconv.Atoi(child); err == nil {
+				pids = append(pids, n)
 			}
 		}
 	}

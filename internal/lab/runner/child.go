@@ -33,6 +33,7 @@ func Child(stdin io.Reader, stdout, stderr io.Writer) int {
 		endOwnGroup()
 	}()
 	preferForOOM()
+	adoptOrphans()
 	profiles := newProfileSet(os.Getenv(profileDirEnv), c.Profiles)
 	os.Unsetenv(profileDirEnv) // the program of an exec cell must not see it
 	var join []string
@@ -41,6 +42,10 @@ func Child(stdin io.Reader, stdout, stderr io.Writer) int {
 		os.Unsetenv(joinEnv)
 	}
 	rec := runCell(c, profiles, join)
+	if n := endOrphans(); n > 0 {
+		rec.Warn("left-running", "the program left processes running after it ended (%d): they are not measured, and were "+
+			"ended before the next run", n)
+	}
 	if err := cell.Encode(stdout, rec); err != nil {
 		fmt.Fprintf(stderr, "runner: child: %v\n", err)
 		return 1

@@ -3,12 +3,15 @@ package runner
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
 )
 
 // TestExecCountsEveryCycle compares the cycles read from the trace with the program's own count,
@@ -118,5 +121,37 @@ func TestExecKeepsFiguresOfAFailure(t *testing.T) {
 	rec = run(t, testCell("", "quota", "no luck"))
 	if !strings.HasSuffix(rec.Stdout, "a result\nquota exceeded\n") || len(rec.Stdout) > 4096 || rec.Stderr != "no luck\n" {
 		t.Errorf("standard output %d bytes, %q; standard error %q", len(rec.Stdout), rec.Stdout, rec.Stderr)
+	}
+}
+
+// TestExecEndsWhatIsLeft: what a program leaves running in a session of its own is said, and ends with the run.
+func TestExecEndsWhatIsLeft(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs a subreaper")
+	}
+	other := exec.Command("sleep", "3600") // not of the run
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Wait()
+	defer other.Process.Kill()
+	file := filepath.Join(t.TempDir(), "pid")
+	rec := run(t, testCell("", "leave", file))
+	if rec.Err != nil || !hasWarning(rec, "left-running") {
+		t.Error(rec.Err, rec.Warnings)
+	}
+	data, _ := os.ReadFile(file)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, running := host.RSSBytes(pid); running {
+		t.Error("still running:", pid)
+	}
+	if _, running := host.RSSBytes(other.Process.Pid); !running {
+		t.Error("a process that is not of the run was ended")
+	}
+	if rec := run(t, testCell("", "fake")); hasWarning(rec, "left-running") {
+		t.Error("nothing was left:", rec.Warnings)
 	}
 }

@@ -56,6 +56,18 @@ func program(args []string) int {
 		cmd.SysProcAttr = sessionAttr()
 		cmd.Start()
 		time.Sleep(time.Hour)
+	case "leave": // ends while a process in its own session, which has a child, goes on
+		cmd := exec.Command("sh", "-c", `sleep 3600 & echo $! >"$0"; wait`, args[1])
+		cmd.SysProcAttr = sessionAttr()
+		if cmd.Start() != nil {
+			return 1
+		}
+		for { // until the child runs
+			if data, _ := os.ReadFile(args[1]); len(data) > 0 {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
 	}
 	return 0
 }
