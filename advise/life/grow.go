@@ -59,6 +59,37 @@ func (p *Package) Growth(s *Site) (g Growth) {
 	return g
 }
 
+// Outgrown reports whether the memory of a Make, Append, Literal or MapGrow site may be left for a larger one, as its
+// list or map grows on in the function.
+func (p *Package) Outgrown(s *Site) bool {
+	return s.Kind == MapGrow || s.Value != nil && regrown(s.Value, map[ssa.Value]bool{})
+}
+
+// regrown reports whether a list is appended to.
+func regrown(v ssa.Value, seen map[ssa.Value]bool) bool {
+	if seen[v] || v.Referrers() == nil {
+		return false
+	}
+	seen[v] = true
+	for _, use := range *v.Referrers() {
+		switch i := use.(type) {
+		case *ssa.Phi:
+			if regrown(i, seen) {
+				return true
+			}
+		case *ssa.Slice:
+			if i.X == v && regrown(i, seen) {
+				return true
+			}
+		case *ssa.Call:
+			if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "append" && i.Call.Args[0] == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // setsField reports whether a field is set to a value, or to what is made of it.
 func setsField(v ssa.Value, field string, seen map[ssa.Value]bool) bool {
 	if seen[v] || v.Referrers() == nil {

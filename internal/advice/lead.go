@@ -294,7 +294,7 @@ func (k *subject) leadObject() string {
 	case in != "":
 		return "a " + in + " of values has them in its own memory, if nobody keeps their addresses"
 	case k.life.kind <= unproved:
-		return k.again("one " + t)
+		return k.again("one "+t) + "; set all of it each time"
 	case k.life.kind == escaped && k.list():
 		return k.result()
 	case k.life.kind == escaped:
@@ -426,13 +426,38 @@ func (k *subject) leadBox() string {
 	case k.life.kind == escaped:
 		place = k.returnedBox(t)
 	case k.life.kind == kept && k.life.holder.Kind != life.Global && k.life.holder.Kind <= life.Chan:
-		place = k.life.holder.String() + " could have the type " + t + ", if it holds nothing else"
+		if place = k.boxPlace(); place != "" {
+			place += " could have the type " + t + ", if it holds nothing else"
+		}
 	}
 	if of, ok := k.s.Value.Type().Underlying().(*types.Interface); ok && of.NumMethods() > 0 {
 		pointer = "a pointer to a " + t + ", where there is one anyway and nobody asks for the type, " +
 			"has the same methods and needs no box"
 	}
 	return either(callee, place, pointer)
+}
+
+// boxPlace says what a box is put into, or returns "".
+func (k *subject) boxPlace() string {
+	for _, use := range *k.s.Value.Referrers() {
+		switch i := use.(type) {
+		case *ssa.Store:
+			switch at := i.Addr.(type) {
+			case *ssa.FieldAddr:
+				return "field " + k.fieldName(at)
+			case *ssa.IndexAddr:
+				return "elements of " + k.life.holder.String()
+			}
+		case *ssa.MapUpdate:
+			if i.Value == k.s.Value {
+				return "values of " + k.life.holder.String()
+			}
+			return "keys of " + k.life.holder.String()
+		case *ssa.Send:
+			return k.life.holder.String()
+		}
+	}
+	return ""
 }
 
 // returnedBox says which results need no box.

@@ -14,9 +14,13 @@ import (
 
 func (k *subject) leadMake() string {
 	of := k.newHolder()
+	made, ok := k.s.Instr.(*ssa.MakeSlice)
+	empty := ok && zero(made.Len)
 	switch {
+	case k.life.kind <= unproved && empty:
+		return k.again("one slice, cut to [:0],")
 	case k.life.kind <= unproved:
-		return k.again("one slice")
+		return k.again("one slice") + "; clear it (Go 1.21) unless all of it is written"
 	case of != "":
 		return "each " + of + " is new as well: one that serves again has it; an array in it serves short ones, if no " + of +
 			" is copied"
@@ -33,7 +37,7 @@ func (k *subject) leadMake() string {
 			return "with room for all from the beginning, where their number can be told, it is made once"
 		}
 		cut := "[:n]"
-		if made, ok := k.s.Instr.(*ssa.MakeSlice); ok && zero(made.Len) {
+		if empty {
 			cut = ""
 		}
 		switch to, _ := k.assigned(); to := to.(type) {
@@ -120,7 +124,7 @@ func (k *subject) leadAppend() string {
 		room = "made with room there, where the number of its elements can be told, it does not grow"
 	case at == nil && k.joins():
 		room = "one slice made with the length of all parts needs no other"
-	case at != nil && !k.growth.Sized && (k.growth.Field == "" || k.fresh()):
+	case at != nil && !k.growth.Sized && (k.growth.Field == "" || k.fresh()) && !k.element():
 		room = "make it with room for all rounds of " + k.loop(at) + ", where their number can be told"
 	}
 	reuse := ""
@@ -140,6 +144,22 @@ func (k *subject) leadAppend() string {
 
 // fresh reports whether the function made what has the field that grows.
 func (k *subject) fresh() bool { return k.growth.Of != nil && k.p.Origin(k.growth.Of).OnlyFresh() }
+
+// element reports whether what grows is one of many, in a map or list: nobody knows how often each does.
+func (k *subject) element() bool {
+	from := k.s.Instr.(*ssa.Call).Call.Args[0]
+	if of, ok := from.(*ssa.Extract); ok {
+		from = of.Tuple
+	}
+	switch from := from.(type) {
+	case *ssa.Lookup:
+		return true
+	case *ssa.UnOp:
+		_, ok := from.X.(*ssa.IndexAddr)
+		return ok
+	}
+	return false
+}
 
 // joins reports whether the append adds a whole list to one that was made without room for it.
 func (k *subject) joins() bool {

@@ -166,7 +166,7 @@ func short(n int) int {
 }
 
 func (b *brief) sum() int {
-	list := make([]byte, b.n) // make: = a sync.Pool, or the caller, could keep one slice for all calls
+	list := make([]byte, b.n) // make: = a sync.Pool, or the caller, could keep one slice for all calls; clear it (Go 1.21) unless all of it is written
 	return len(fill(list))
 }
 
@@ -420,6 +420,25 @@ func (m methodical) sum() (n int) {
 
 func (r *ring) result(n int) methodical {
 	return make(methodical, n) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or ring could lend one that it keeps, until the next call
+}
+
+type cellOf struct{ value any }
+
+func boxes(all map[string]cellOf, list []any, texts map[string]any, n int) {
+	all["x"] = cellOf{n} // boxing: = field cellOf.value could have the type int, if it holds nothing else
+	list[0] = n + 1     // boxing: elements of
+	texts["y"] = n + 2  // boxing: values of what parameter texts refers to could have the type int
+}
+
+func elements(n int) map[int][]int {
+	all := map[int][]int{}
+	for k := range n {
+		all[k] = nil
+		for i := range n / (k + 1) {
+			all[k] = append(all[k], i) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or an iterator (Go 1.23) needs none for callers that only range over it
+		}
+	}
+	return all
 }
 `
 

@@ -40,6 +40,7 @@ type lifetime struct {
 	mixed   bool        // some of it dies, some does not
 	near    bool        // or what shares a block with it is kept
 	rest    []lifetime  // of other parts, which live longer or shorter
+	grows   bool        // or until it is outgrown
 
 	unmeasured float64 // fraction that benchmarks make on ways without a sample
 }
@@ -70,6 +71,9 @@ func (l lifetime) String() string {
 	}
 	for _, other := range l.too {
 		text += ", and " + other
+	}
+	if l.grows {
+		text += ", unless it is outgrown before"
 	}
 	if l.part > 0 && l.part < 0.95 {
 		text = "partly " + text
@@ -125,6 +129,7 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	fate, loop := x.fate(p, s), p.Loop(s.Instr.Block()) != nil
 	l := x.local(p, fate, name)
 	l.round = l.kind == died && loop && !fate.Beyond
+	l.grows = l.kind > died && p.Outgrown(s)
 	return l
 }
 
