@@ -29,7 +29,7 @@ var leads = map[life.Kind]func(*subject) string{
 	},
 	life.Concat: (*subject).leadConcat, life.Convert: (*subject).leadConvert, life.Box: (*subject).leadBox,
 	life.Closure:     (*subject).leadClosure,
-	life.MethodValue: func(*subject) string { return "made once and kept, it serves all calls" },
+	life.MethodValue: func(*subject) string { return "made once for each receiver, and kept, it serves all its calls" },
 	life.Channel: func(k *subject) string {
 		if k.closed() {
 			return ""
@@ -290,13 +290,17 @@ func (k *subject) leadObject() string {
 	t := named(k.p.Pkg, k.s.Type)
 	switch field, in := k.put(); {
 	case field != "":
-		return field + " could hold the " + t + " itself, if nobody else keeps the pointer"
+		return field + " could hold the " + t + " itself, if nearly all have one and nobody else keeps the pointer"
+	case in != "" && locks(k.s.Type):
+		return ""
 	case in != "":
 		return "a " + in + " of values has them in its own memory, if nobody keeps their addresses"
 	case k.life.kind <= unproved:
 		return k.again("one "+t) + "; set all of it each time"
 	case k.life.kind == escaped && k.list():
 		return k.result()
+	case k.life.kind == escaped && locks(k.s.Type):
+		return "callers could give the one to fill"
 	case k.life.kind == escaped:
 		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
 	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps && k.pointsTo(k.life.holder.Name):

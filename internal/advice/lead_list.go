@@ -294,7 +294,7 @@ func (k *subject) fieldRoom() string {
 	switch is := k.settings(); {
 	case is.made.IsValid():
 		return "field " + field + ", cut to [:0] in place of made again (" + k.x.position(k.p, is.made) +
-			"), keeps its memory, where its object is used again"
+			"), keeps its memory, where its object is used again and nobody has the last list"
 	case is.cut.IsValid():
 		text := "field " + field + " keeps its memory, as " + k.x.position(k.p, is.cut) + " cuts it"
 		if _, list := call.Call.Args[1].(*ssa.Slice); list && at == nil { // of the elements that the call names

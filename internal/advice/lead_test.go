@@ -131,7 +131,7 @@ type rows struct{ of, all, some, buf, few []string }
 
 func (r *rows) fill(names []string) {
 	for _, n := range names {
-		r.of = append(r.of, n)     // append: = field rows.of, cut to [:0] in place of made again (m.go:128), keeps its memory, where its object is used again
+		r.of = append(r.of, n)     // append: = field rows.of, cut to [:0] in place of made again (m.go:128), keeps its memory, where its object is used again and nobody has the last list
 		r.all = append(r.all, n)   // append: = each rows begins without it: made with room where the object is made (m.go:130), or in one that serves again, it grows less
 		r.some = append(r.some, n) // append: = it begins with room (m.go:130)
 	}
@@ -437,6 +437,22 @@ func elements(n int) map[int][]int {
 		for i := range n / (k + 1) {
 			all[k] = append(all[k], i) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or an iterator (Go 1.23) needs none for callers that only range over it
 		}
+	}
+	return all
+}
+
+type guard struct {
+	sync.Mutex
+	n int
+}
+
+func newGuard() *guard {
+	return &guard{n: 1} // composite literal: = callers could give the one to fill
+}
+
+func guards(n int) (all []*guard) {
+	for range n {
+		all = append(all, &guard{}) // composite literal: -
 	}
 	return all
 }

@@ -89,7 +89,7 @@ func (k *subject) offered() string {
 	for _, o := range offers {
 		switch ends := k.ends(); {
 		case o.when == "dies" && ends == escaped:
-			lent = "; if callers only look at it: " + o.text
+			lent = "; if callers only look at it until the next call: " + o.text
 		case o.when == "dies" && ends == kept && k.object() != nil:
 			lent = "; once nobody uses it any more: " + o.text
 		case !suits[o.when](k):

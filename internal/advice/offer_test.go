@@ -148,7 +148,7 @@ func TestOffers(t *testing.T) {
 		said[in] += k.offered()
 	}
 	for in, offers := range said {
-		want := map[byte]string{'Y': "; ", 'I': "; if nobody keeps it: ", 'L': "; if callers only look at it: ",
+		want := map[byte]string{'Y': "; ", 'I': "; if nobody keeps it: ", 'L': "; if callers only look at it until the next call: ",
 			'A': "; look at its arguments",
 			'S': "; its arguments are always the same: if its result is, too"}[in[0]]
 		conditional := strings.HasPrefix(offers, "; if ")
@@ -169,7 +169,7 @@ func TestOffersOfMeasured(t *testing.T) {
 		want string
 	}{
 		{lifetime{kind: died}, "; append puts"}, {lifetime{kind: kept}, ""},
-		{lifetime{kind: escaped}, "; if callers only look at it: append puts"},
+		{lifetime{kind: escaped}, "; if callers only look at it until the next call: append puts"},
 		{lifetime{kind: died, mixed: true}, "; if nobody keeps it: append puts"},
 	} {
 		k := &subject{c: &cause{callee: "strings.Join"}, t: &site{}, life: tt.life}
