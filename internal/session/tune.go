@@ -41,7 +41,8 @@ type TuneLog struct {
 	served  bool // the program is a server
 	output  *outputFile
 	status  *Status
-	latest  *cell.Record // of the latest run; nil before the first
+	latest  *cell.Record  // of the latest run; nil before the first
+	warmUp  time.Duration // of the server in the first run, and so in all others
 }
 
 // A TuneRun says how to run the program to tune.
@@ -169,15 +170,11 @@ func (l *TuneLog) Keep(config cell.Config, block int, measure func() (*cell.Reco
 // keep stores the result of measure, unless the store already has the record.
 func (l *TuneLog) keep(config cell.Config, block int,
 	measure func(cell.Cell) (*cell.Record, error)) (*cell.Record, error) {
-	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout,
-		MemoryBytes: l.memory}
-	if c.Index == 0 {
-		c.Timeout = l.first
-	}
+	c := l.cell(config, block)
 	l.next++
 	if c.Index < len(l.records) && l.records[c.Index] != nil {
 		rec := l.records[c.Index]
-		l.latest = rec
+		l.took(rec)
 		if rec.Cell.Key() != c.Key() {
 			return nil, Misused(fmt.Errorf("tune: --resume: run %d measured other settings (cell %d is %s): give the same "+
 				"flags, or leave out --resume", l.ID, c.Index, rec.Cell.Key()))
@@ -198,12 +195,31 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	}
 	rec.Cell = c
 	rec.Set(cell.RunTime, time.Since(began).Seconds())
-	l.latest = rec
+	l.took(rec)
 	if rec.Err != nil && rec.Err.Kind == cell.FailExit { // the next run takes its place, now or with --resume
 		l.next--
 		return rec, nil
 	}
 	return rec, l.store.Append(l.ID, rec, nil)
+}
+
+// cell returns the next cell.
+func (l *TuneLog) cell(config cell.Config, block int) cell.Cell {
+	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout,
+		MemoryBytes: l.memory, WarmUp: l.warmUp}
+	if c.Index == 0 {
+		c.Timeout = l.first
+	}
+	return c
+}
+
+// took notes the latest record. A server's load covers its warm-up, so one that differed between runs would
+// compare unequal work.
+func (l *TuneLog) took(rec *cell.Record) {
+	l.latest = rec
+	if warm := rec.Metrics[cell.WarmUp]; l.warmUp == 0 && rec.Err == nil {
+		l.warmUp = time.Duration(warm * float64(time.Second))
+	}
 }
 
 // OpenOutput opens the file of the programs' output for a program that is not a child of

@@ -73,6 +73,8 @@ type Cell struct {
 	// MemoryBytes is the memory of its process tree above which the child is killed;
 	// 0 means no limit.
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
+	// WarmUp is how long a server is loaded before recording, where it would decide that itself; 0 lets it.
+	WarmUp time.Duration `json:"warmup_ns,omitempty"`
 	// Untimed spends the whole budget of a closed loop on time, CPU and allocation
 	// per operation. Single operations are not timed, so there are no latencies.
 	Untimed bool `json:"untimed,omitempty"`

@@ -101,6 +101,8 @@ const (
 	// LoadDrift is a server's median response time in the second half of the load
 	// over that in the first.
 	LoadDrift = "/load/drift:ratio"
+	// WarmUp is how long a server was loaded before recording, if no parameter gives it.
+	WarmUp = "/load/warmup:seconds"
 
 	// FigurePrefix begins the names of figures that a program or a load generator
 	// printed; its unit or name follows.

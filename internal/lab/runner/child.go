@@ -95,8 +95,8 @@ func newTask(c cell.Cell, join []string) (workload.Task, error) {
 		return nil, err
 	}
 	return w.New(workload.Env{
-		Params: params, Command: c.Program(), GC: c.GC, Unset: c.Unset, Seed: c.Seed, Join: join,
-		Strategy: strategy.New, Beside: runBeside,
+		Params: params, Command: c.Program(), GC: c.GC, Unset: c.Unset, Seed: c.Seed, WarmUp: c.WarmUp,
+		Join: join, Strategy: strategy.New, Beside: runBeside,
 	})
 }
 

@@ -239,15 +239,18 @@ func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct
 	c := load.Config{Address: t.address(), Path: t.target.RequestURI(), BodyBytes: t.env.Params.Bytes("body"),
 		Connections: t.env.Params.Int("connections")}
 	var sum load.Result
+	var warm time.Duration
 	for i, text := range rates {
 		rate, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			return err
 		}
 		c.Rate = rate
-		if err := t.warmUp(ctx, rec, c, i == 0); err != nil {
+		spent, err := t.warmUp(ctx, c, i == 0, len(rates))
+		if err != nil {
 			return err
 		}
+		warm += spent
 		c.Duration = t.env.Params.Duration("for")
 		r, err := load.Run(ctx, c)
 		if err != nil {
@@ -269,6 +272,9 @@ func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct
 		sum.Response.Merge(r.Response)
 		sum.Service.Merge(r.Service)
 	}
+	if warm > 0 {
+		rec.Set(cell.WarmUp, warm.Seconds())
+	}
 	return recordLoad(rec, sum)
 }
 
@@ -278,23 +284,27 @@ const (
 	warmChange = 0.10 // of the median response time, from a window to the next
 )
 
-// warmUp loads the server without recording, for the given time or until the
-// median response time no longer changes. The later rates of a sequence also take
-// at least two windows.
-func (t *served) warmUp(ctx context.Context, rec *cell.Record, c load.Config, first bool) error {
+// warmUp loads the server without recording, for the given time or until the median response time no
+// longer changes, and returns how long. The later rates of a sequence also take at least two windows, or
+// their share of an earlier run's time.
+func (t *served) warmUp(ctx context.Context, c load.Config, first bool, rates int) (spent time.Duration, err error) {
 	if t.env.Params.String("warmup") != "auto" {
 		if c.Duration = t.env.Params.Duration("warmup"); c.Duration == 0 || !first {
-			return nil
+			return 0, nil
 		}
 		_, err := load.Run(ctx, c)
-		return err
+		return 0, err
+	}
+	if c.Duration = t.env.WarmUp / time.Duration(rates); c.Duration > 0 {
+		_, err := load.Run(ctx, c)
+		return c.Duration, err
 	}
 	c.Duration = warmWindow
-	last, spent := math.Inf(1), time.Duration(0)
+	last := math.Inf(1)
 	for spent < warmMost {
 		r, err := load.Run(ctx, c)
 		if err != nil {
-			return err
+			return spent, err
 		}
 		spent += warmWindow
 		median := float64(r.Response.Quantile(0.5))
@@ -303,14 +313,8 @@ func (t *served) warmUp(ctx context.Context, rec *cell.Record, c load.Config, fi
 		}
 		last = median
 	}
-	if first {
-		rec.Set(WarmUp, spent.Seconds())
-	}
-	return nil
+	return spent, nil
 }
-
-// WarmUp is how long a server was loaded before recording, if the warm-up decided its own length.
-const WarmUp = "/load/warmup:seconds"
 
 // failedShare is the share of failed requests above which a run does not count.
 const failedShare = 0.01

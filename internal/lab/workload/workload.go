@@ -82,6 +82,7 @@ type Env struct {
 	GC      cell.GC
 	Unset   []string // see cell.Config
 	Seed    uint64
+	WarmUp  time.Duration // see cell.Cell
 	// Join are the files to which the Command's process writes its PID before it
 	// starts, to join its control group.
 	Join []string
