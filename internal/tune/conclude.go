@@ -66,7 +66,9 @@ func (t *tuning) conclude() {
 // predict says what the model expects of each setting.
 func (t *tuning) predict(m *Model) {
 	a := t.answer
-	a.CliffBytes = m.Cliff()
+	if m.foreign == 0 {
+		a.CliffBytes = m.Cliff()
+	}
 	a.GuardBytes = t.guard(m)
 	settings := t.candidates(m)
 	for _, s := range a.Measured {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -86,5 +87,67 @@ func TestReplacesWhatTakesTooMuch(t *testing.T) {
 	}
 	if others := strings.Join(r.Others, "; "); !strings.Contains(others, "twice is allowed") {
 		t.Errorf("also: %q", others)
+	}
+}
+
+// TestForeignHeaps: a small heap in gctrace beside a large process says nothing about what limit that process needs. A
+// program that runs alone may have as much outside its heap, and gets its limits.
+func TestForeignHeaps(t *testing.T) {
+	small := program(0.3)
+	small.life.points = []point{{1, mib, 0}, {small.life.total, mib, 0}}
+	small.life.costPerByte *= 3
+	const taken = 60 * mib
+	for _, objective := range []Objective{CPU, RSS, Wall} {
+		for _, alone := range []bool{false, true} {
+			rng, limits := rand.New(rand.NewPCG(5, 5)), map[int64]bool{}
+			c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC},
+				Objective: objective, Seed: 1, Budget: time.Hour}
+			r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+				limits[c.GC.LimitBytes] = true
+				rec := small.record(c, 0.01, rng)
+				rec.Cell.Block = block
+				rec.Set(cell.RSSPeak, taken)
+				if !alone {
+					rec.Set(cell.RSSLargest, taken)
+				}
+				return rec, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			below, doubts := false, strings.Join(r.Doubts, "\n")
+			for limit := range limits {
+				below = below || limit > 0 && limit < taken
+			}
+			said := strings.Contains(doubts, "gctrace explains") && strings.Contains(doubts, "of the 60 MiB that a process took")
+			if limit := r.Applied().GC.LimitBytes; below != alone || said == alone || !alone && limit > 0 && limit < taken {
+				t.Errorf("%s, alone %v: limits %v; %s\n%s", objective, alone, limits, r.Headline, doubts)
+			}
+		}
+	}
+}
+
+// TestGrowingIsNotForeign: what a heap that grows gained after its last collection is explained.
+func TestGrowingIsNotForeign(t *testing.T) {
+	for _, c := range []struct {
+		taken   float64
+		foreign bool
+	}{{150 * mib, false}, {400 * mib, true}} {
+		rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{GC: cell.DefaultGC}}}
+		for metric, v := range map[string]float64{cell.WallTime: 1, cell.TotalCPU: 1, cell.RSSPeak: c.taken,
+			cell.RSSLargest: c.taken} {
+			rec.Set(metric, v)
+		}
+		for at, live := int64(1), int64(2*mib); live <= 64*mib; at, live = at+1, 2*live {
+			rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: at * 1e8, MarkNs: 1e6, CPUNs: 1e6, StartBytes: live, EndBytes: live,
+				LiveBytes: live, GoalBytes: live, Procs: 2})
+		}
+		p, err := NewPilot(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := NewModel([]Pilot{p}); err != nil || m.foreign > 0 != c.foreign {
+			t.Error(c, err, m.doubts)
+		}
 	}
 }

@@ -68,6 +68,7 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 			sizes = append(sizes, limit)
 		}
 	}
+	sizes = slices.DeleteFunc(sizes, func(limit int64) bool { return float64(limit) < m.foreign })
 	for _, limit := range sizes {
 		out = append(out, setting(t.roomy(), limit))
 	}
@@ -323,7 +324,7 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 		room = mostPilots
 	}
 	left := t.Budget.Seconds() - t.spent
-	if t.races() { // two runs show the memory, which is all that a race needs
+	if t.races() || e.model.foreign > 0 && t.Objective != RSS { // two runs show the memory, which is all that a race needs
 		return gc, false
 	}
 	if used >= max(room, 3) || used > 2 && left < float64((rounds*(1+len(e.picks))+1))*t.mean() {

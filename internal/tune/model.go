@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -106,7 +107,10 @@ type Model struct {
 	// measured over replayed.
 	gc, peak, cpu, wall fit
 	doubts              []string
-	misfit              bool // CPU time of the pilots grows by more than collections explain
+	misfit              bool // CPU time of the pilots grows by more than collections explain, or foreign is set
+	// Bytes of the largest process, and what the heaps in gctrace explain of them, if that is so little that another
+	// heap must be beside them; otherwise 0. No smaller GOMEMLIMIT may be derived from the heaps.
+	foreign, explained float64
 }
 
 // NewModel fits a model to at least one pilot.
@@ -124,6 +128,7 @@ func NewModel(pilots []Pilot) (*Model, error) {
 	}
 	m.fitMemory()
 	m.learn()
+	m.findForeign()
 	m.doubt()
 	m.cliff = m.findCliff()
 	return m, nil
@@ -191,9 +196,30 @@ func (m *Model) doubt() {
 	default:
 		m.doubts = append(m.doubts, fmt.Sprintf("only %d collections ran: a longer run tells more", cycles))
 	}
-	if m.misfit {
+	switch {
+	case m.foreign > 0:
+		m.doubts = append(m.doubts, fmt.Sprintf("gctrace explains %s of the %s that a process took: the program may start "+
+			"others that collect untraced; no GOMEMLIMIT below that was tried", bytesText(m.explained), bytesText(m.foreign)))
+	case m.misfit:
 		m.doubts = append(m.doubts, "CPU time grows with collections by more than these can cost: they may disturb the "+
 			"program, or it may start others that collect untraced")
+	}
+}
+
+// findForeign looks for memory of a process that gctrace does not explain. A program that ran alone may have it outside
+// the heap. Of several, one may collect untraced: then a run takes far more than the model expected before any run.
+func (m *Model) findForeign() {
+	first := &m.pilots[0]
+	before := newFit(nil, memoryPriors)
+	for _, p := range m.sources() {
+		other, _ := m.beyondOf(p.GC)
+		r := p.replayAll(p.GC, other)
+		explained := max(r.peak, p.mostHeap) + grown(r.peak) + usualOther
+		_, half := before.predict(m.askPeak(&r, p.GC.LimitBytes, p.Waiting))
+		if p.Largest > explained*math.Exp(strange*half) {
+			m.foreign, m.explained, m.misfit = cmp.Or(first.Largest, first.PeakBytes), explained, true
+			return
+		}
 	}
 }
 

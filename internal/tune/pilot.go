@@ -25,8 +25,11 @@ type Pilot struct {
 	// time too, and most of it if one thread does the work.
 	GCSeconds     float64
 	PeakBytes     float64 // resident
+	Largest       float64 // resident bytes of the largest process; 0 where one was all that ran
 	Cycles        int     // not forced
 	PeakHeapBytes float64
+	// mostHeap is the most that the heap can have had: what was seen, or the goal of the cycle that did not begin.
+	mostHeap float64
 	// Beyond is how many bytes count to GOMEMLIMIT beside the heap's objects: the mean over the
 	// goals that the limit set; 0 if it set none.
 	Beyond  float64
@@ -101,7 +104,7 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 	}
 	p := Pilot{
 		GC: rec.Cell.GC, Wall: rec.Metrics[cell.WallTime], CPU: rec.Metrics[cell.TotalCPU],
-		PeakBytes: rec.Metrics[cell.RSSPeak],
+		PeakBytes: rec.Metrics[cell.RSSPeak], Largest: rec.Metrics[cell.RSSLargest],
 	}
 	if wait := rec.Metrics[cell.CPUWait]; wait > 0 {
 		p.Waiting = wait / (p.CPU + wait)
@@ -127,6 +130,12 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 	for s := range streams {
 		cycles := byStream[s]
 		p.limited(cycles, &beyond)
+		last := cycles[len(cycles)-1]
+		goal := percentGoal(p.GC.Percent, float64(last.LiveBytes), float64(last.StackBytes+last.GlobalBytes))
+		if limit := float64(p.GC.LimitBytes); limit > 0 {
+			goal = min(goal, limit)
+		}
+		p.mostHeap = max(p.mostHeap, p.PeakHeapBytes, goal)
 		life := newTrajectory(cycles, &p)
 		p.streams = append(p.streams, life)
 		p.allocated += life.total

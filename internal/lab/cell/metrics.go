@@ -62,6 +62,9 @@ const (
 	// the most that they occupied together, and Processes is how many of them were large.
 	RSSPeak   = "/memory/rss/peak:bytes"
 	Processes = "/program/processes:count"
+	// RSSLargest is the most resident memory of one process. A record lacks it where one was all
+	// that the program ran.
+	RSSLargest = "/memory/rss/largest:bytes"
 
 	MinorFaults = "/memory/faults/minor:faults"
 	MajorFaults = "/memory/faults/major:faults"

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,6 +79,10 @@ func TestExecAddsProcessesUp(t *testing.T) {
 	one, two := run(t, testCell("", "hold")), run(t, testCell("", "hold", "twice"))
 	if one.Err != nil || two.Err != nil || hasWarning(one, "processes") || !hasWarning(two, "processes") {
 		t.Fatal(one.Err, one.Warnings, two.Err, two.Warnings)
+	}
+	if _, several := one.Metrics[cell.RSSLargest]; several ||
+		math.Abs(two.Metrics[cell.RSSLargest]/one.Metrics[cell.RSSPeak]-1) > 0.15 {
+		t.Error("the largest process:", one.Metrics, two.Metrics)
 	}
 	ratio := two.Metrics[cell.RSSPeak] / one.Metrics[cell.RSSPeak]
 	if ratio < 1.7 || ratio > 2.3 || two.Metrics[cell.Processes] != 2 {

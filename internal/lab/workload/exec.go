@@ -238,15 +238,18 @@ func setUsage(rec *cell.Record, state *os.ProcessState, before int64, polled wat
 	}
 	rec.Set(cell.MinorFaults, usage.minorFaults)
 	rec.Set(cell.MajorFaults, usage.majorFaults)
-	if usage.peakBytes > before {
-		rec.Set(cell.RSSPeak, float64(max(usage.peakBytes, polled.setTogether(rec))))
-		return
+	largest := usage.peakBytes
+	if largest <= before {
+		largest = polled.peak
+		rec.Warn("rss-polled", "the program uses less memory than the process that started it: its peak was polled and "+
+			"may miss the end")
 	}
-	if peak := max(polled.peak, polled.setTogether(rec)); peak > 0 {
+	if peak := max(largest, polled.setTogether(rec)); peak > 0 {
 		rec.Set(cell.RSSPeak, float64(peak))
 	}
-	rec.Warn("rss-polled", "the program uses less memory than the process that started it: its peak was polled and "+
-		"may miss the end")
+	if len(polled.pids) != 1 && largest > 0 { // several, or the platform does not say
+		rec.Set(cell.RSSLargest, float64(largest))
+	}
 }
 
 // exitFailure says how the program ended, nil if it succeeded.
@@ -281,6 +284,7 @@ func programEnv(environ, gc []string) []string {
 type watched struct {
 	peak    int64 // bytes, of the largest process
 	threads map[int]host.ThreadTime
+	pids    map[int]bool // of all that were seen
 	// together is the most memory that all occupied in two consecutive polls, in bytes, and large
 	// how many had at least a quarter of the largest's then. last is the sum of the last poll.
 	together, last int64
@@ -344,12 +348,13 @@ func watch(pid int) (stop func() watched) {
 	go func() {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
-		w := watched{threads: map[int]host.ThreadTime{}}
+		w := watched{threads: map[int]host.ThreadTime{}, pids: map[int]bool{}}
 		for n := 0; ; n++ {
 			var resident []int64
 			for _, p := range host.Descendants(pid) {
 				if n, ok := host.RSSBytes(p); ok {
 					resident = append(resident, n)
+					w.pids[p] = true
 				}
 				if n, ok := host.PeakRSSBytes(p); ok {
 					w.peak = max(w.peak, n)
