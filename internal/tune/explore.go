@@ -116,15 +116,16 @@ func (t *tuning) expect(m *Model, gc cell.GC) Prediction {
 	p.memory = m.memory(&is, gc).Mid / m.memory(&was, t.Base.GC).Mid
 	p.needs = m.needs(gc) / m.needs(t.Base.GC)
 	p.work = is.seconds / max(was.seconds, 1e-9)
+	p.fills = !isServed(t.Base) || m.fills(gc)
 	return p
 }
 
 // usable reports whether a setting may be chosen: its memory is bounded, it is not near the
-// cliff, and the program did not fail under it.
+// cliff, the program did not fail under it, and a server's load shows its memory.
 func (t *tuning) usable(p *Prediction, cliff int64) bool {
 	gc := p.GC
 	switch {
-	case gc.Percent < 0 && gc.LimitBytes == 0, slices.Contains(t.failed, gc):
+	case gc.Percent < 0 && gc.LimitBytes == 0, slices.Contains(t.failed, gc), !p.fills:
 		return false
 	case t.MaxPeakBytes > 0: // the cliff is an estimate: let runs decide
 		return p.runs(p.hopeless)
@@ -165,6 +166,7 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 			break
 		}
 	}
+	t.unfilled = t.unseen(all, usable, cliff)
 	cost := func(p *Prediction) float64 { return p.cost.Mid }
 	needs := func(p *Prediction) float64 { return p.needs }
 	work := func(p *Prediction) float64 { return p.work }

@@ -56,6 +56,8 @@ type Prediction struct {
 	// crawls: the limit leaves no room, or collections should take over half of the CPU time.
 	// hopeless: they should do so even at the lower bound of their interval.
 	crawls, hopeless bool
+	// fills: the runs show a heap that filled up, as that of a server does sooner or later.
+	fills bool
 	// cost and cpu are the objective and CPU time over the baseline's, for the choice.
 	cost, cpu Interval
 	// Over the baseline's, from counts: peak memory, the cost of collections, and the memory

@@ -316,6 +316,7 @@ type tuning struct {
 	drift    moments   // of response times within a run, in logarithms
 	overload []string  // warnings of runs whose server did not keep up with the load
 	timed    bool      // runs end after a fixed time, not when their work is done
+	unfilled *cell.GC  // would be chosen if a server's load lasted long enough to show it
 }
 
 // mean returns the mean time of a run with its overhead, in seconds.

@@ -1,0 +1,91 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// full is the share of its goal that a heap must reach to count as full.
+const full = 0.85
+
+// fills reports whether the heap fills up under a setting before the program ends: where it ran, in those runs, else
+// in a replay. If it does not, its peak is not that of a server, which lives on, and its collections are too few.
+func (m *Model) fills(gc cell.GC) bool {
+	var peaks, goals moments
+	other, _ := m.beyondOf(gc)
+	for i := range m.pilots {
+		if p := &m.pilots[i]; p.GC == gc {
+			peaks.add(p.PeakHeapBytes)
+		}
+	}
+	ran := peaks.n > 0
+	for _, p := range m.replays() {
+		goal := 0.0
+		for _, s := range p.streams {
+			goal = max(goal, s.goal(gc, other))
+		}
+		goals.weigh(p.weight(), goal)
+		if !ran {
+			peaks.weigh(p.weight(), p.replayAll(gc, other).peak)
+		}
+	}
+	return peaks.mean() >= full*goals.mean()
+}
+
+// goal returns the heap goal at the end of the life.
+func (t *trajectory) goal(gc cell.GC, other float64) float64 {
+	live, roots := t.at(t.least)
+	goal := percentGoal(gc.Percent, live, roots)
+	if gc.LimitBytes > 0 {
+		goal = min(goal, max(limitGoal(float64(gc.LimitBytes)-other), live))
+	}
+	return goal
+}
+
+// unseen returns the setting that would be chosen instead of the usable ones if it filled its heap; nil if none.
+func (t *tuning) unseen(all, usable []Prediction, cliff int64) *cell.GC {
+	work := func(p *Prediction) float64 { return p.work }
+	least := func(of []Prediction, may func(*Prediction) bool) *Prediction { return least(of, work, may) }
+	seen := least(usable, func(*Prediction) bool { return true })
+	p := least(all, func(p *Prediction) bool {
+		filled := *p
+		filled.fills = true
+		return !p.fills && (t.races() && t.usable(&filled, cliff) && t.allowed(&filled, 0) || t.eligible(&filled, cliff, 0))
+	})
+	if p == nil || p.work > 1-t.Tolerance || seen != nil && seen.work-p.work < t.Tolerance {
+		return nil
+	}
+	return &p.GC
+}
+
+// short says that a server's load ends before the heap fills up under a setting, which the text calls name, and
+// what to give.
+func (t *tuning) short(gc cell.GC, name string) string {
+	out := "the load ends before the heap fills up once under " + name + ", and so shows neither its memory nor its cost"
+	m, err := NewModel(t.pilots)
+	length, builtIn := t.Base.Params["for"]
+	given, err2 := time.ParseDuration(length)
+	if err != nil || err2 != nil || !builtIn || t.Base.Params["load"] != "" {
+		return out + ": give a longer load"
+	}
+	other, _ := m.beyondOf(gc)
+	more := 0.0 // seconds that fill the heap once
+	for _, p := range m.replays() {
+		for _, s := range p.streams {
+			live, _ := s.at(s.least)
+			more = max(more, (s.goal(gc, other)-live)/(s.total/p.Wall))
+		}
+	}
+	rates := float64(1 + strings.Count(t.Base.Params["rate"], ":"))
+	longer := time.Duration(math.Ceil(given.Seconds()+1.2*more/rates)) * time.Second
+	out += fmt.Sprintf(": give --for %v", longer)
+	run := t.mean() + rates*(longer-given).Seconds()
+	if all := float64(mostRuns) * run; all > t.Budget.Seconds() {
+		out += fmt.Sprintf(" --budget %v", time.Duration(math.Ceil(all/60))*time.Minute)
+	}
+	return out
+}

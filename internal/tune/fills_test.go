@@ -1,0 +1,63 @@
+package tune
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// TestServersFillTheirHeap: a server lives on, so no setting is recommended for what it takes and costs in a load that
+// ends before its heap is full. The answer says for how long to load it instead, and if it does that,
+// the setting takes in a long life what it took.
+func TestServersFillTheirHeap(t *testing.T) {
+	for _, tc := range []struct {
+		heaps float64 // live data allocated in one run, times
+		set   bool
+		said  bool
+	}{{1.7, false, true}, {2.5, true, true}, {100, true, false}} {
+		p := program(0.3)
+		live := p.life.points[0].live
+		p.life.total = tc.heaps * live
+		p.life.points[1].allocated = p.life.total
+		p.life.costPerByte *= 100 / tc.heaps
+		answer := func(workload string, params map[string]string) *Answer {
+			rng := rand.New(rand.NewPCG(5, 5))
+			c := Config{Base: cell.Config{Workload: workload, Command: []string{"prog"}, GC: cell.DefaultGC, Params: params},
+				Objective: CPU, Seed: 1}
+			r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+				rec := p.record(c, 0.01, rng)
+				rec.Cell.Block = block
+				return rec, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		r := answer("serve", map[string]string{"for": "3s", "rate": "100"})
+		text := r.Headline + "; " + strings.Join(r.Doubts, "; ")
+		if set := r.Outcome == Recommended; set != tc.set || strings.Contains(text, "give --for ") != tc.said {
+			t.Errorf("%v heaps: %s", tc.heaps, text)
+		}
+		if r.Outcome == Recommended {
+			short := p.life.run(r.Setting.GC, 6*mib).peak
+			long := p.life
+			long.total *= 20
+			long.points = []point{{1, live, 0}, {long.total, live, 0}}
+			if got := long.run(r.Setting.GC, 6*mib).peak; got > short/full {
+				t.Errorf("%v heaps: %s fills %s in its runs, and %s later", tc.heaps, r.Setting.GC, bytesText(short),
+					bytesText(got))
+			}
+		}
+		if r := answer("exec", nil); r.Outcome != Recommended {
+			t.Errorf("%v heaps: a program that ends: %s", tc.heaps, r.Headline)
+		}
+		r = answer("serve", map[string]string{"load": "hey"})
+		text = r.Headline + "; " + strings.Join(r.Doubts, "; ")
+		if said := strings.Contains(text, "give a longer load"); said != tc.said {
+			t.Errorf("%v heaps, a load command: %s", tc.heaps, text)
+		}
+	}
+}
