@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -43,9 +44,7 @@ func (x *explainer) escapes(ctx context.Context, files overlay, back func(spot) 
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	all, err := facts(dir, func(f *Fact) bool {
-		return f.Message != "" && (escaping(f) || f.Code == "leak" || f.Code == inlinable)
-	})
+	all, err := facts(dir, explains(), func(f *Fact) bool { return f.Message != "" })
 	said := escapes{}
 	for i := range all {
 		f := &all[i]
@@ -64,6 +63,26 @@ func (x *explainer) escapes(ctx context.Context, files overlay, back func(spot) 
 		}
 	}
 	return said, err
+}
+
+// explains returns a function that reports whether a line of the compiler may be a fact that explains a site. Most of
+// what the compiler writes are leaks; of several from one spot, two are as good as all: none is the way.
+func explains() func(file string, line []byte) bool {
+	leaks := map[string]int{} // by file, and what stands before the code
+	return func(file string, line []byte) bool {
+		at, fact, _ := bytes.Cut(line, []byte(`"code":"`))
+		is := func(code string) bool { return bytes.HasPrefix(fact, []byte(code)) }
+		if !is("leak") {
+			return is("escape") || is(inlinable)
+		}
+		if !bytes.Contains(fact, []byte("leaks to {")) {
+			return false
+		}
+		if !bytes.Contains(fact, []byte("inlineLoc")) { // no copy
+			leaks[file+string(at)]++
+		}
+		return leaks[file+string(at)] <= 2
+	}
 }
 
 // setApart sets which files are compiled apart, those of sites, and returns their packages.
@@ -371,7 +390,7 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 		var leaks []*Fact
 		for _, v := range callee.Params {
 			for _, f := range said[spotOf(callee.Prog.Fset.Position(v.Pos()))] {
-				if f.Code == "leak" && !f.inlined() && strings.Contains(f.Message, "leaks to {") {
+				if f.Code == "leak" && !f.inlined() {
 					leaks = append(leaks, f)
 				}
 			}

@@ -1,6 +1,8 @@
 package advice
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -426,5 +428,35 @@ func TestConversionsByDirection(t *testing.T) {
 		if got := strings.Join(made, " "); got != want {
 			t.Errorf("%s made %s, want %s", leaf, got, want)
 		}
+	}
+}
+
+// TestFactsAreSieved: what is left of the compiler's lines explains sites as well as all of them.
+func TestFactsAreSieved(t *testing.T) {
+	dir, err := compiled(t.Context(), ".", "", nil, "build", "text/template/parse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	every := func(*Fact) bool { return true }
+	all, err := facts(dir, nil, every)
+	some, err2 := facts(dir, explains(), every)
+	if err != nil || err2 != nil || len(some) == len(all) {
+		t.Fatalf("%d facts of %d are left (%v, %v), want fewer", len(some), len(all), err, err2)
+	}
+	count := func(all []Fact) map[string]int {
+		by := map[string]int{}
+		for _, f := range all {
+			switch at := fmt.Sprint(f.Code, f.where(-1)); {
+			case escaping(&f) || f.Code == inlinable:
+				by[at]++
+			case f.Code == "leak" && !f.inlined() && strings.Contains(f.Message, "leaks to {"):
+				by[at] = min(by[at]+1, 2) // several are none
+			}
+		}
+		return by
+	}
+	if want, got := count(all), count(some); !maps.Equal(got, want) {
+		t.Errorf("left are %v, want %v", got, want)
 	}
 }

@@ -147,7 +147,7 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 		return nil, fmt.Errorf("advise: why: %w; fix this first", err)
 	}
 	defer os.RemoveAll(dir)
-	return facts(dir, func(f *Fact) bool { return f.file == file && f.Range.Start.Line == line })
+	return facts(dir, nil, func(f *Fact) bool { return f.file == file && f.Range.Start.Line == line })
 }
 
 // compiled compiles packages by a go command, with extra compiler flags and an overlay, and
@@ -172,8 +172,9 @@ func compiled(ctx context.Context, in, flags string, files overlay, verb string,
 	return dir, err
 }
 
-// facts reads the wanted facts that the compiler wrote.
-func facts(dir string, wanted func(*Fact) bool) (out []Fact, err error) {
+// facts reads the wanted facts that the compiler wrote, one a line. It decodes only lines that may be wanted, all if
+// may is nil: of 50,000 lines of code there are hundreds of megabytes.
+func facts(dir string, may func(file string, line []byte) bool, wanted func(*Fact) bool) (out []Fact, err error) {
 	files, err := fs.Glob(os.DirFS(dir), "*/*.json") // by package
 	if err != nil {
 		return nil, fmt.Errorf("advise: why: %w", err)
@@ -183,15 +184,24 @@ func facts(dir string, wanted func(*Fact) bool) (out []Fact, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("advise: why: %w", err)
 		}
-		var header struct{ File string }
-		dec := json.NewDecoder(bytes.NewReader(renamed.ReplaceAll(text, nil)))
-		if err := dec.Decode(&header); err != nil {
-			return nil, fmt.Errorf("advise: why: %s: %w", name, err)
+		decode := func(line []byte, into any) error {
+			if err := json.Unmarshal(renamed.ReplaceAll(line, nil), into); err != nil {
+				return fmt.Errorf("advise: why: %s: %w", name, err)
+			}
+			return nil
 		}
-		for dec.More() {
+		var header struct{ File string }
+		head, lines, _ := bytes.Cut(text, []byte("\n"))
+		if err := decode(head, &header); err != nil {
+			return nil, err
+		}
+		for line := range bytes.Lines(lines) {
+			if may != nil && !may(header.File, line) {
+				continue
+			}
 			f := Fact{file: header.File}
-			if err := dec.Decode(&f); err != nil {
-				return nil, fmt.Errorf("advise: why: %s: %w", name, err)
+			if err := decode(line, &f); err != nil {
+				return nil, err
 			}
 			if wanted(&f) {
 				out = append(out, f)
