@@ -82,11 +82,15 @@ type Package struct {
 	callees   map[*ssa.Function][]*ssa.Function
 	dynamic   []*ssa.Function // functions that call interface methods or function values
 	closures  map[*ssa.Function]*ssa.MakeClosure
-	byName    map[string][]*ssa.Function // methods, by name and type
+	byName    map[string][]*ssa.Function       // methods, by name and type
+	sets      map[*types.TypeName][]*ssa.Store // by the struct that is set, all or a field
+	changed   map[*ssa.Global]bool
+	closed    []types.Type // what the channels carry that are closed
 
 	// computed on demand
-	listed  sync.Once // sites, nodes and taken
+	listed  sync.Once // sites, objects, nodes and taken
 	sites   []*Site
+	objects map[*types.TypeName][]*Site
 	nodes   map[token.Pos]ast.Node // by the position that SSA gives an instruction
 	taken   map[*ast.CompositeLit]token.Pos
 	placed  sync.Once // lines
@@ -113,7 +117,8 @@ func Build(s Source) (p *Package, err error) {
 	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false),
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
-		callees: map[*ssa.Function][]*ssa.Function{}, byName: map[string][]*ssa.Function{}}
+		callees: map[*ssa.Function][]*ssa.Function{}, byName: map[string][]*ssa.Function{},
+		sets: map[*types.TypeName][]*ssa.Store{}, changed: map[*ssa.Global]bool{}}
 	p.SSA.Build()
 	p.declared()
 	p.index()
@@ -157,7 +162,7 @@ func (p *Package) declared() {
 	add(p.SSA.Func("init"))
 }
 
-// index records expressions, methods, calls and closures for later look-ups.
+// index records expressions, methods, calls, closures and stores for later look-ups.
 func (p *Package) index() {
 	for _, fn := range p.Funcs {
 		if fn.Signature.Recv() != nil {
@@ -173,6 +178,8 @@ func (p *Package) index() {
 					}
 				case *ssa.MakeClosure:
 					p.closures[i.Fn.(*ssa.Function)] = i
+				case *ssa.Store:
+					p.setting(i)
 				}
 				if call, ok := instr.(ssa.CallInstruction); ok {
 					p.calling(fn, call)
@@ -184,6 +191,11 @@ func (p *Package) index() {
 
 // calling records a call.
 func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
+	if b, ok := call.Common().Value.(*ssa.Builtin); ok && b.Name() == "close" {
+		if c, ok := call.Common().Args[0].Type().Underlying().(*types.Chan); ok && !p.Closes(c.Elem()) {
+			p.closed = append(p.closed, c.Elem())
+		}
+	}
 	if callee := static(call.Common()); callee != nil {
 		p.callers[callee] = append(p.callers[callee], call)
 		p.callees[fn] = append(p.callees[fn], callee)

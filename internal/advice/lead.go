@@ -31,7 +31,7 @@ var leads = map[life.Kind]func(*subject) string{
 	life.Closure:     (*subject).leadClosure,
 	life.MethodValue: func(*subject) string { return "made once for each receiver, and kept, it serves all its calls" },
 	life.Channel: func(k *subject) string {
-		if k.closed() {
+		if k.p.Closes(elementOf(k.s.Value)) {
 			return ""
 		}
 		return "a sync.Pool could keep channels for other calls, if they are never closed, and nobody receives or sends " +
@@ -119,8 +119,8 @@ func (k *subject) receiver() string {
 // brief reports whether all that the package makes of a type dies in the functions that make it.
 func (k *subject) brief(t types.Type) bool {
 	made := 0
-	for _, s := range k.p.Sites() {
-		if slices.Contains(objects, s.Kind) && types.Identical(s.Type, t) {
+	for _, s := range k.p.Objects(t) {
+		if types.Identical(s.Type, t) {
 			if made++; !k.p.Fate(s.Value).Dies() {
 				return false
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -176,14 +177,8 @@ type settings struct {
 
 // settings finds what the package does to the field that grows.
 func (k *subject) settings() (all settings) {
-	for _, fn := range k.p.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				if set, ok := instr.(*ssa.Store); ok {
-					k.set(&all, set, cmp.Or(set.Pos(), fn.Pos()))
-				}
-			}
-		}
+	for _, set := range k.p.Sets(k.growth.Of.Type()) {
+		k.set(&all, set, cmp.Or(set.Pos(), set.Parent().Pos()))
 	}
 	return all
 }
@@ -307,18 +302,15 @@ func (k *subject) fieldRoom() string {
 	case is.sized.IsValid():
 		return "it begins with room (" + k.x.position(k.p, is.sized) + ")"
 	}
-	return "each " + of + " begins without it: made with room" + k.madeAt(of) +
+	return "each " + of + " begins without it: made with room" + k.madeAt() +
 		", or in one that serves again, it grows less"
 }
 
-// objects are what makes one of a type.
-var objects = []life.Kind{life.Literal, life.New, life.Variable}
-
-// madeAt says where objects of a type are made, or returns "".
-func (k *subject) madeAt(name string) string {
+// madeAt says where objects with the field that grows are made, or returns "".
+func (k *subject) madeAt() string {
 	var at []string
-	for _, s := range k.p.Sites() {
-		if s.Node == nil || !slices.Contains(objects, s.Kind) || named(k.p.Pkg, s.Type) != name {
+	for _, s := range k.p.Objects(k.growth.Of.Type()) {
+		if _, pointer := types.Unalias(s.Type).(*types.Pointer); s.Node == nil || pointer {
 			continue
 		}
 		if where := k.x.position(k.p, s.Node.Pos()); !slices.Contains(at, where) {
@@ -338,12 +330,8 @@ func (k *subject) captured() ssa.Value {
 		return nil
 	}
 	n := slices.IndexFunc(k.s.Func.FreeVars, func(v *ssa.FreeVar) bool { return v == list.X })
-	for _, b := range k.s.Func.Parent().Blocks {
-		for _, instr := range b.Instrs {
-			if made, ok := instr.(*ssa.MakeClosure); ok && made.Fn == k.s.Func && n >= 0 {
-				return made.Bindings[n]
-			}
-		}
+	if made := closure(k.s.Func); made != nil && n >= 0 {
+		return made.Bindings[n]
 	}
 	return nil
 }

@@ -155,16 +155,7 @@ func (k *subject) settled(e ast.Expr) bool {
 	if !ok || v.Parent() != k.p.Pkg.Scope() {
 		return false
 	}
-	for _, fn := range k.p.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				if set, ok := instr.(*ssa.Store); ok && fn.Name() != "init" && set.Addr == k.p.SSA.Var(v.Name()) {
-					return false
-				}
-			}
-		}
-	}
-	return true
+	return !k.p.Changed(k.p.SSA.Var(v.Name()))
 }
 
 // pooled reports whether the callee has what it returns from a sync.Pool.
@@ -183,7 +174,7 @@ func (k *subject) pooled() bool {
 	}
 	at := slices.IndexFunc(p.Funcs, func(f *ssa.Function) bool {
 		of, ok := f.Object().(*types.Func)
-		return ok && of.FullName() == fn.FullName()
+		return ok && of.Name() == fn.Name() && of.FullName() == fn.FullName()
 	})
 	return at >= 0 && slices.ContainsFunc(p.Funcs[at].Blocks, func(b *ssa.BasicBlock) bool {
 		return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {

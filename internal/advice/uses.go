@@ -77,20 +77,21 @@ func runsOnce(fn *ssa.Function) bool {
 	if fn.Parent() == nil {
 		return fn.Signature.Recv() == nil && (fn.Name() == "init" || strings.HasPrefix(fn.Name(), "init#"))
 	}
-	for _, b := range fn.Parent().Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok || !slices.Contains(onces, fullName(call.Common())) {
-				continue
-			}
-			for _, v := range call.Common().Args {
-				if made, ok := v.(*ssa.MakeClosure); v == fn || ok && made.Fn == fn {
-					return true
-				}
-			}
+	once := func(c *ssa.CallCommon) bool { return slices.Contains(onces, fullName(c)) }
+	if made := closure(fn); made != nil {
+		return slices.ContainsFunc(takers(made), once)
+	}
+	return slices.ContainsFunc(takers(fn), once)
+}
+
+// closure is where the function around a literal makes it, or nil.
+func closure(literal *ssa.Function) *ssa.MakeClosure {
+	for _, use := range *literal.Referrers() {
+		if made, ok := use.(*ssa.MakeClosure); ok {
+			return made
 		}
 	}
-	return false
+	return nil
 }
 
 // onlyOnce is said of what such a function makes.
@@ -157,26 +158,6 @@ func (k *subject) pointsTo(field string) bool {
 	}
 	to, ok := v.Type().Underlying().(*types.Pointer)
 	return ok && types.Identical(to.Elem(), k.s.Type)
-}
-
-// closed reports whether the package closes channels of this type.
-func (k *subject) closed() bool {
-	for _, fn := range k.p.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				call, ok := instr.(ssa.CallInstruction)
-				if !ok || len(call.Common().Args) == 0 {
-					continue
-				}
-				of, ok := call.Common().Value.(*ssa.Builtin)
-				c, isChan := call.Common().Args[0].Type().Underlying().(*types.Chan)
-				if ok && isChan && of.Name() == "close" && types.Identical(c.Elem(), elementOf(k.s.Value)) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // elementOf is the type of what a channel carries.
