@@ -315,8 +315,6 @@ func known(fn *types.Func, arg int) (Use, bool) {
 		case "Contains", "Index", "IndexFunc", "BinarySearch", "Equal", "IsSorted":
 			return 0, true
 		}
-	case "encoding/binary":
-		return 0, false
 	case "crypto/rand", "io":
 		if fn.Name() == "Read" || fn.Name() == "ReadFull" && arg == 1 {
 			return Writes, true

@@ -36,7 +36,7 @@ func (m *mender) returns() (all []*ast.ReturnStmt) {
 			at = made.Fn.Pos()
 		}
 		path, _ := astutil.PathEnclosingInterval(m.file, at, at)
-		i := slices.IndexFunc(path, func(n ast.Node) bool { _, ok := n.(ast.Stmt); return ok })
+		i := slices.IndexFunc(path, isStmt)
 		if !at.IsValid() || i < 0 || i+1 == len(path) {
 			return nil
 		}

@@ -240,10 +240,7 @@ func (e *Explained) unsized() bool {
 // locate records where the compiler has an expression, if the compiler explains what the expression makes, and where
 // the function around it begins.
 func (e *Explained) locate(p *life.Package, s *life.Site) {
-	at, fn := p.Fset.Position(p.Spot(s)), s.Func
-	for fn.Parent() != nil {
-		fn = fn.Parent()
-	}
+	at, fn := p.Fset.Position(p.Spot(s)), outermost(s.Func)
 	begins := fn.Pos()
 	if decl, ok := fn.Syntax().(*ast.FuncDecl); ok && decl.Recv != nil {
 		begins = decl.Recv.Opening

@@ -84,7 +84,7 @@ func (m *mender) frameGrown(array string) bool {
 		return false
 	}
 	path, _ := astutil.PathEnclosingInterval(m.file, v.Pos(), v.Pos())
-	i := slices.IndexFunc(path, func(n ast.Node) bool { _, ok := n.(ast.Stmt); return ok })
+	i := slices.IndexFunc(path, isStmt)
 	if _, given := m.uses(v); given || !m.fills() || v.IsField() || i < 0 || slices.ContainsFunc(path[:i], isField) {
 		return false
 	}
@@ -121,6 +121,8 @@ func (m *mender) empty(e ast.Expr) bool {
 	}
 	return false
 }
+
+func isStmt(n ast.Node) bool { _, ok := n.(ast.Stmt); return ok }
 
 func isField(n ast.Node) bool { _, ok := n.(*ast.Field); return ok }
 

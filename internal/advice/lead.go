@@ -102,11 +102,7 @@ func (k *subject) again(what string) string {
 
 // receiver is the struct that has the function as a method with a pointer receiver, and outlives its calls; or "".
 func (k *subject) receiver() string {
-	fn := k.s.Func
-	for fn.Parent() != nil {
-		fn = fn.Parent()
-	}
-	if recv := fn.Signature.Recv(); recv != nil {
+	if recv := outermost(k.s.Func).Signature.Recv(); recv != nil {
 		if of, ok := types.Unalias(recv.Type()).(*types.Pointer); ok {
 			if _, fields := of.Elem().Underlying().(*types.Struct); fields && !k.brief(of.Elem()) {
 				return named(k.p.Pkg, of.Elem())
@@ -148,9 +144,9 @@ func (k *subject) enclosing() (outer ast.Stmt) {
 	return outer
 }
 
-// path are the nodes around the expression, innermost first.
+// path are the nodes around the expression, innermost first, up to the file; nil if it is not known.
 func (k *subject) path() []ast.Node {
-	if k.s.Node == nil {
+	if k.s == nil || k.s.Node == nil {
 		return nil
 	}
 	for _, f := range k.p.Files {

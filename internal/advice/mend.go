@@ -35,17 +35,15 @@ func (k *subject) mend() fix {
 
 // mender returns what can change the code of the expression; nil where nothing can.
 func (k *subject) mender() *mender {
-	if k.s == nil || k.s.Node == nil {
+	path := k.path()
+	if len(path) == 0 {
 		return nil
 	}
-	for _, f := range k.p.Files {
-		if f.FileStart <= k.s.Pos() && k.s.Pos() < f.FileEnd && !ast.IsGenerated(f) {
-			m := &mender{subject: k, file: f, edits: fix{}}
-			m.path, _ = astutil.PathEnclosingInterval(f, k.s.Node.Pos(), k.s.Node.End())
-			return m
-		}
+	file := path[len(path)-1].(*ast.File)
+	if ast.IsGenerated(file) {
+		return nil
 	}
-	return nil
+	return &mender{subject: k, file: file, path: path, edits: fix{}}
 }
 
 // wanted reports whether the check that the fix is of was asked for, and no comment

@@ -84,6 +84,14 @@ func runsOnce(fn *ssa.Function) bool {
 	return slices.ContainsFunc(takers(fn), once)
 }
 
+// outermost is the function that the code declares around a literal, or the function itself.
+func outermost(fn *ssa.Function) *ssa.Function {
+	for fn.Parent() != nil {
+		fn = fn.Parent()
+	}
+	return fn
+}
+
 // closure is where the function around a literal makes it, or nil.
 func closure(literal *ssa.Function) *ssa.MakeClosure {
 	for _, use := range *literal.Referrers() {
