@@ -22,7 +22,8 @@ func (c *Code) Once(cur inspector.Cursor) bool {
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
 		case *ast.FuncLit:
-			if c.onceLiteral(at) {
+			around, _ := at.Parent().Node().(ast.Expr)
+			if _, ok := c.IsCall(around, "sync", "Once.Do", "OnceFunc", "OnceValue", "OnceValues"); ok {
 				return true
 			}
 			later = later || CallOf(at) == nil
@@ -95,17 +96,6 @@ func Guarded(cur inspector.Cursor, holds func(cond ast.Expr) bool) bool {
 		}
 	}
 	return false
-}
-
-// onceLiteral reports whether the function literal at cur is an argument of
-// sync.Once.Do, sync.OnceFunc and the like.
-func (c *Code) onceLiteral(cur inspector.Cursor) bool {
-	call, ok := cur.Parent().Node().(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	_, ok = c.IsCall(call, "sync", "Once.Do", "OnceFunc", "OnceValue", "OnceValues")
-	return ok
 }
 
 // onErrorPath reports whether the code at cur runs only to make or handle an error: in

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -40,7 +41,7 @@ func (p *Package) Growth(s *Site) (g Growth) {
 	}
 	heads := map[*ssa.BasicBlock]bool{}
 	p.begins(from, s.Kind, &g, heads, map[ssa.Value]bool{})
-	if s.Kind != MapGrow && !setsField(s.Value, g.Field, map[ssa.Value]bool{}) { // what is only added to it does not stay
+	if s.Kind != MapGrow && !setsField(s.Value, g.Field) { // what is only added to it does not stay
 		g.Field, g.Of = "", nil
 	}
 	for _, l := range p.loopsOf(s.Func) {
@@ -62,54 +63,47 @@ func (p *Package) Growth(s *Site) (g Growth) {
 // Outgrown reports whether the memory of a Make, Append, Literal or MapGrow site may be left for a larger one, as its
 // list or map grows on in the function.
 func (p *Package) Outgrown(s *Site) bool {
-	return s.Kind == MapGrow || s.Value != nil && regrown(s.Value, map[ssa.Value]bool{})
+	return s.Kind == MapGrow || s.Value != nil && leads(s.Value, map[ssa.Value]bool{}, appends)
 }
 
-// regrown reports whether a list is appended to.
-func regrown(v ssa.Value, seen map[ssa.Value]bool) bool {
+// leads reports whether is finds a use of a value, or of what is made of it in uses that is tells to go on with.
+func leads(v ssa.Value, seen map[ssa.Value]bool, is func(v ssa.Value, use ssa.Instruction) (found, on bool)) bool {
 	if seen[v] || v.Referrers() == nil {
 		return false
 	}
 	seen[v] = true
-	for _, use := range *v.Referrers() {
-		switch i := use.(type) {
-		case *ssa.Phi:
-			if regrown(i, seen) {
-				return true
-			}
-		case *ssa.Slice:
-			if i.X == v && regrown(i, seen) {
-				return true
-			}
-		case *ssa.Call:
-			if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "append" && i.Call.Args[0] == v {
-				return true
-			}
-		}
+	return slices.ContainsFunc(*v.Referrers(), func(use ssa.Instruction) bool {
+		found, on := is(v, use)
+		return found || on && leads(use.(ssa.Value), seen, is)
+	})
+}
+
+// appends is for leads: it finds where a list is appended to.
+func appends(v ssa.Value, use ssa.Instruction) (found, on bool) {
+	switch i := use.(type) {
+	case *ssa.Phi:
+		return false, true
+	case *ssa.Slice:
+		return false, i.X == v
+	case *ssa.Call:
+		b, ok := i.Call.Value.(*ssa.Builtin)
+		return ok && b.Name() == "append" && i.Call.Args[0] == v, false
 	}
-	return false
+	return false, false
 }
 
 // setsField reports whether a field is set to a value, or to what is made of it.
-func setsField(v ssa.Value, field string, seen map[ssa.Value]bool) bool {
-	if seen[v] || v.Referrers() == nil {
-		return false
-	}
-	seen[v] = true
-	for _, use := range *v.Referrers() {
+func setsField(v ssa.Value, field string) bool {
+	return leads(v, map[ssa.Value]bool{}, func(v ssa.Value, use ssa.Instruction) (found, on bool) {
 		switch i := use.(type) {
 		case *ssa.Store:
 			at, ok := i.Addr.(*ssa.FieldAddr)
-			if ok && i.Val == v && fieldName(at.X.Type(), at.Field) == field {
-				return true
-			}
+			return ok && i.Val == v && fieldName(at.X.Type(), at.Field) == field, false
 		case *ssa.Phi, *ssa.Slice, *ssa.Call, *ssa.BinOp, *ssa.Extract:
-			if setsField(use.(ssa.Value), field, seen) {
-				return true
-			}
+			return false, true
 		}
-	}
-	return false
+		return false, false
+	})
 }
 
 // begins goes back to where the growing object was made, and records the loop heads on the way.
