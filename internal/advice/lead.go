@@ -364,31 +364,6 @@ func (k *subject) fieldName(at *ssa.FieldAddr) string {
 	return ""
 }
 
-// called is the function or method that a call names, or nil.
-func called(c *ssa.CallCommon) *types.Func {
-	if c.IsInvoke() {
-		return c.Method
-	}
-	if fn := c.StaticCallee(); fn != nil {
-		of, _ := fn.Object().(*types.Func)
-		return of
-	}
-	return nil
-}
-
-// nameOf is a function's name as profiles have it, shortened.
-func nameOf(fn *types.Func) string {
-	name, of := fn.Name(), fn.Signature().Recv()
-	if of == nil {
-		return fn.Pkg().Name() + "." + name
-	}
-	t := of.Type()
-	if to, ok := t.(*types.Pointer); ok {
-		t = to.Elem()
-	}
-	return named(nil, t) + "." + name
-}
-
 // sibling returns what has another name beside a function, or beside a method of the same type, or nil.
 func (k *subject) sibling(fn *types.Func, name string) *types.Func {
 	if fn.Pkg() == nil || !token.IsExported(name) && fn.Pkg() != k.p.Pkg {

@@ -108,6 +108,31 @@ const onlyOnce = "this runs only as the package is initialized, or once for each
 // onces call a function once.
 var onces = []string{"sync.Once.Do", "sync.OnceFunc", "sync.OnceValue", "sync.OnceValues"}
 
+// called is the function or method that a call names, or nil.
+func called(c *ssa.CallCommon) *types.Func {
+	if c.IsInvoke() {
+		return c.Method
+	}
+	if fn := c.StaticCallee(); fn != nil {
+		of, _ := fn.Object().(*types.Func)
+		return of
+	}
+	return nil
+}
+
+// nameOf is a function's name as profiles have it, shortened.
+func nameOf(fn *types.Func) string {
+	name, of := fn.Name(), fn.Signature().Recv()
+	if of == nil {
+		return fn.Pkg().Name() + "." + name
+	}
+	t := of.Type()
+	if to, ok := t.(*types.Pointer); ok {
+		t = to.Elem()
+	}
+	return named(nil, t) + "." + name
+}
+
 // fullName is the plain name of the function that a call names, or "".
 func fullName(c *ssa.CallCommon) string {
 	if fn := called(c); fn != nil {
