@@ -52,8 +52,8 @@ func (t *tuning) conclude() {
 	if !t.Objective.rises(isServed(t.Base)) {
 		first(t.varies())
 	}
-	if t.unfilled != nil && len(a.Choices) > 0 {
-		first(t.short(*t.unfilled, settingText(t.with(*t.unfilled))))
+	if t.unfilled != nil && !strings.HasPrefix(a.Reason, endsEarly) {
+		first(t.short(*t.unfilled, ""))
 	}
 	if len(t.overload) > 0 {
 		first(t.overload[0])

@@ -166,7 +166,9 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 			break
 		}
 	}
-	t.unfilled = t.unseen(all, usable, cliff)
+	if t.unfilled = t.unseen(all, usable, cliff); t.unfilled != nil { // comparing what gains nothing would not tell
+		usable = slices.DeleteFunc(usable, func(p Prediction) bool { return p.work >= 1 })
+	}
 	cost := func(p *Prediction) float64 { return p.cost.Mid }
 	needs := func(p *Prediction) float64 { return p.needs }
 	work := func(p *Prediction) float64 { return p.work }

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -48,6 +49,9 @@ func (t *trajectory) goal(gc cell.GC, other float64) float64 {
 
 // unseen returns the setting that would be chosen instead of the usable ones if it filled its heap; nil if none.
 func (t *tuning) unseen(all, usable []Prediction, cliff int64) *cell.GC {
+	if t.Objective == RSS {
+		return nil
+	}
 	work := func(p *Prediction) float64 { return p.work }
 	least := func(of []Prediction, may func(*Prediction) bool) *Prediction { return least(of, work, may) }
 	seen := least(usable, func(*Prediction) bool { return true })
@@ -62,10 +66,29 @@ func (t *tuning) unseen(all, usable []Prediction, cliff int64) *cell.GC {
 	return &p.GC
 }
 
-// short says that a server's load ends before the heap fills up under a setting, which the text calls name, and
-// what to give.
+// unlike says why the runs do not show what the outcome, which rests on the setting, means for a server that lives on;
+// "" if they do.
+func (t *tuning) unlike(gc cell.GC) string {
+	switch t.answer.Outcome {
+	case DefaultGood:
+		if t.unfilled != nil {
+			return t.short(*t.unfilled, "")
+		}
+	case Recommended:
+		if m, err := NewModel(t.pilots); isServed(t.Base) && err == nil && !m.fills(gc) {
+			return t.short(gc, "it")
+		}
+	}
+	return ""
+}
+
+// endsEarly begins what short says.
+const endsEarly = "the load ends before the heap fills up once under "
+
+// short says that a server's load ends too early for a setting, and what to give. name is how the text refers to the
+// setting; "" writes it out.
 func (t *tuning) short(gc cell.GC, name string) string {
-	out := "the load ends before the heap fills up once under " + name + ", and so shows neither its memory nor its cost"
+	out := endsEarly + cmp.Or(name, settingText(t.with(gc))) + ", and so shows neither its memory nor its cost"
 	m, err := NewModel(t.pilots)
 	length, builtIn := t.Base.Params["for"]
 	given, err2 := time.ParseDuration(length)

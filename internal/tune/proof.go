@@ -265,7 +265,7 @@ func (t *tuning) leave(e explored) {
 	a.Outcome = Inconclusive
 	switch {
 	case t.unfilled != nil && !open:
-		a.Reason = t.short(*t.unfilled, settingText(t.with(*t.unfilled)))
+		a.Reason = t.short(*t.unfilled, "")
 	case a.Reason != "" && !open:
 		a.Outcome = DefaultGood
 	case a.Reason != "":
@@ -420,23 +420,14 @@ func (t *tuning) decide(records [][]*cell.Record) error {
 		}
 		a.Choices[0] = top
 	}
-	if gc := top.Setting.GC; a.Outcome == Recommended && !t.shows(gc) {
-		a.Outcome, a.Reason = Inconclusive, t.short(gc, "it")
+	if why := t.unlike(top.Setting.GC); why != "" {
+		a.Outcome, a.Reason = Inconclusive, why
 		a.Choices[0].Outcome, a.Choices[0].Reason = a.Outcome, a.Reason
 	}
 	if a.Outcome == Recommended {
 		a.Setting = top.Setting
 	}
 	return nil
-}
-
-// shows reports whether the runs fill the heap of a server under a setting.
-func (t *tuning) shows(gc cell.GC) bool {
-	if !isServed(t.Base) {
-		return true
-	}
-	m, err := NewModel(t.pilots)
-	return err != nil || m.fills(gc)
 }
 
 // keepsBound begins the reason of a choice that is recommended whatever its cost.
