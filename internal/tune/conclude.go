@@ -59,6 +59,9 @@ func (t *tuning) conclude() {
 		first(t.overload[0])
 	}
 	first(t.drifts())
+	if grows := t.grows(); grows != a.Reason {
+		first(grows)
+	}
 	if n := len(t.again); n > 0 {
 		a.Doubts = append(a.Doubts, fmt.Sprintf("the program failed in %d of %d runs, which were repeated: %s", n, a.Runs+n,
 			t.again[n-1]))

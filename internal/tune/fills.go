@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // full is the share of its goal that a heap must reach to count as full.
@@ -47,6 +48,44 @@ func (t *trajectory) goal(gc cell.GC, other float64) float64 {
 	return goal
 }
 
+// growth returns by how much the live data of a process would grow in half of a server's load, as a ratio, if they
+// grew as they last did; 0 if no two collections under the load are far enough apart to tell.
+func growth(cycles []cell.Cycle, points []point, rec *cell.Record) float64 {
+	began := rec.Metrics[cell.LoadBegan]
+	long := rec.Metrics[cell.WallTime] - began
+	last := len(cycles) - 1
+	at := func(i int) float64 { return float64(cycles[i].AtNs) / 1e9 }
+	for i := last - 1; i >= 0 && began > 0 && at(i) >= began; i-- {
+		if apart := at(last) - at(i); apart >= long/4 {
+			if points[last].live-points[i].live < growing {
+				return 1
+			}
+			return math.Pow(points[last].live/points[i].live, long/2/apart)
+		}
+	}
+	return 0
+}
+
+// Live data grow if they do so by this many bytes, of which gctrace rounds one MiB away, and in most runs by the share
+// muchGrowth in half of the load.
+const growing, muchGrowth = 2 * mib, 0.2
+
+// grows says that a server's live data grow for as long as its load lasts; "" if they do not, or if that is uncertain.
+func (t *tuning) grows() string {
+	var known []float64
+	for _, p := range t.pilots {
+		if p.grown > 0 {
+			known = append(known, p.grown)
+		}
+	}
+	if len(known) < leastRounds || stat.Median(known) < 1+muchGrowth {
+		return ""
+	}
+	return fmt.Sprintf("the server's live data grow for as long as the load lasts, by %.0f %% in half of it: no run "+
+		"shows what a setting takes and costs once they have grown further; load it until they stay (--warmup, --for); "+
+		"if they never do, it leaks", 100*(stat.Median(known)-1))
+}
+
 // unseen returns the setting that would be chosen instead of the usable ones if it filled its heap; nil if none.
 func (t *tuning) unseen(all, usable []Prediction, cliff int64) *cell.GC {
 	if t.Objective == RSS {
@@ -78,6 +117,7 @@ func (t *tuning) unlike(gc cell.GC) string {
 		if m, err := NewModel(t.pilots); isServed(t.Base) && err == nil && !m.fills(gc) {
 			return t.short(gc, "it")
 		}
+		return t.grows()
 	}
 	return ""
 }

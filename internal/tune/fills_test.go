@@ -64,3 +64,57 @@ func TestServersFillTheirHeap(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowingServers: a limit that suits a server whose live data still grow when its load ends costs much soon after.
+// Data that stay, or that the server builds before its load, are no growth.
+func TestGrowingServers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		begin, end float64 // live data, as a share
+		began      float64 // load, as a share of the life
+		grows      bool
+	}{"leak": {0.2, 1, 0.1, true}, "steady": {1, 1, 0.1, false}, "slow": {0.93, 1, 0.1, false}, "start": {0.2, 1, 0.95, false}} {
+		rng := rand.New(rand.NewPCG(5, 5))
+		p := program(0.3)
+		live, points := p.life.points[0].live, 200
+		p.life.points = nil
+		for i := range points {
+			share := float64(i) / float64(points-1)
+			p.life.points = append(p.life.points, point{share * p.life.total, live * (tc.begin + share*(tc.end-tc.begin)), 0})
+		}
+		c := Config{Base: cell.Config{Workload: "serve", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: 1}
+		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+			rec := p.record(c, 0.01, rng)
+			rec.Cell.Block = block
+			rec.Cycles = p.life.cycles(c.GC, rec.Metrics[cell.WallTime], rec.Metrics[cell.GCCPUTotal])
+			rec.Set(cell.LoadBegan, tc.began*rec.Metrics[cell.WallTime])
+			return rec, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := r.Headline + "; " + strings.Join(r.Doubts, "; ")
+		if said := strings.Contains(text, "live data grow for as long"); said != tc.grows || said && r.Outcome == Recommended {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// cycles are those of a life whose live data change, and that allocates nothing while marking.
+func (t *trajectory) cycles(gc cell.GC, wall, seconds float64) (out []cell.Cycle) {
+	for allocated, marked := 0.0, 0.0; ; {
+		goal := percentGoal(gc.Percent, marked, 0)
+		if gc.LimitBytes > 0 {
+			goal = min(goal, max(limitGoal(float64(gc.LimitBytes)-6*mib), marked+mib))
+		}
+		if allocated += goal - marked; allocated >= t.total {
+			break
+		}
+		marked, _ = t.at(allocated)
+		out = append(out, cell.Cycle{AtNs: int64(allocated / t.total * wall * 1e9), MarkNs: 1e6, StartBytes: int64(goal),
+			EndBytes: int64(goal), LiveBytes: int64(marked), GoalBytes: int64(goal), Procs: 2})
+	}
+	for i := range out {
+		out[i].CPUNs = int64(seconds / float64(len(out)) * 1e9)
+	}
+	return out
+}

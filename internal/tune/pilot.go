@@ -38,6 +38,7 @@ type Pilot struct {
 	// last cycle ended, most would be when the next one ends. steadily is least, and what
 	// the mean rate adds until the program ends.
 	allocated, least, most, steadily float64
+	grown                            float64 // see growth
 }
 
 // weight is how much the pilot counts in means.
@@ -138,6 +139,7 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 		p.mostHeap = max(p.mostHeap, p.PeakHeapBytes, goal)
 		life := newTrajectory(cycles, &p)
 		p.streams = append(p.streams, life)
+		p.grown = max(p.grown, growth(cycles, life.points, rec))
 		p.allocated += life.total
 		p.least += life.least
 		p.most += life.most

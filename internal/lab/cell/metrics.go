@@ -104,6 +104,8 @@ const (
 	// LoadDrift is a server's median response time in the second half of the load
 	// over that in the first.
 	LoadDrift = "/load/drift:ratio"
+	// LoadBegan is when the recorded load began, since the server started.
+	LoadBegan = "/load/began:seconds"
 	// WarmUp is how long a server was loaded before recording, if no parameter gives it.
 	WarmUp = "/load/warmup:seconds"
 

@@ -142,6 +142,7 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 		return err
 	}
 	defer s.close()
+	began := time.Now()
 	ended := make(chan struct{})
 	go func() {
 		s.cmd.Wait() // ProcessState says how it ended
@@ -149,7 +150,7 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 	}()
 	loadErr := t.await(ctx, ended)
 	if loadErr == nil {
-		loadErr = t.load(ctx, rec, ended)
+		loadErr = t.load(ctx, rec, ended, began)
 	}
 	if loadErr != nil {
 		select { // the load notices first if a server ends
@@ -222,7 +223,7 @@ func (t *served) await(ctx context.Context, ended <-chan struct{}) error {
 }
 
 // load loads the server. It ends early if the server does.
-func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct{}) error {
+func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct{}, began time.Time) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -233,6 +234,7 @@ func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct
 		}
 	}()
 	if command := t.env.Params.String("load"); command != "" {
+		rec.Set(cell.LoadBegan, time.Since(began).Seconds())
 		return t.loadCommand(ctx, rec, command)
 	}
 	rates := strings.Split(t.env.Params.String("rate"), ":")
@@ -251,6 +253,9 @@ func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct
 			return err
 		}
 		warm += spent
+		if i == 0 {
+			rec.Set(cell.LoadBegan, time.Since(began).Seconds())
+		}
 		c.Duration = t.env.Params.Duration("for")
 		r, err := load.Run(ctx, c)
 		if err != nil {
