@@ -147,8 +147,45 @@ func (r *Restarted) serves() bool {
 	return err == nil && program == r.program
 }
 
+// age returns for how long the process has run; 0 if that cannot be read.
+func (r *Restarted) age() time.Duration {
+	stat, _ := r.file(r.pid, "stat")
+	up, err := fs.ReadFile(r.proc, "uptime")
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if err != nil || len(fields) < 20 {
+		return 0
+	}
+	began, err1 := strconv.ParseFloat(string(fields[19]), 64) // starttime
+	now, err2 := strconv.ParseFloat(string(bytes.Fields(up)[0]), 64)
+	if err1 != nil || err2 != nil {
+		return 0
+	}
+	return time.Duration(max(now-began/ticksPerSecond, 0) * float64(time.Second))
+}
+
+// mature waits until the process has run for as long as one that was restarted before it is measured. What a server
+// occupies while it starts says nothing about the limits that it can bear.
+func (r *Restarted) mature(ctx context.Context) error {
+	left := r.settle - r.age()
+	if r.changed || left <= 0 {
+		return nil
+	}
+	if r.Log != nil {
+		r.Log(fmt.Sprintf("--attach: the process is younger than %v (--settle): waiting until it is not", r.settle))
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(left):
+		return nil
+	}
+}
+
 // Look implements Server.
-func (r *Restarted) Look(context.Context) (State, error) {
+func (r *Restarted) Look(ctx context.Context) (State, error) {
+	if err := r.mature(ctx); err != nil {
+		return State{}, err
+	}
 	stat, err1 := r.file(r.pid, "stat")
 	statm, err2 := r.file(r.pid, "statm")
 	gc, _, err3 := r.settingOf(r.pid)

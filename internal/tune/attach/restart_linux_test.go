@@ -54,6 +54,31 @@ func number(t *testing.T, dir string) int {
 
 const start = "\"$EXE\" serve >/dev/null 2>&1 & echo $! >pid; sleep 0.2"
 
+// TestYoungProcess: what a process occupies while it starts is no measure of what it needs.
+func TestYoungProcess(t *testing.T) {
+	dir := t.TempDir()
+	r, err := NewRestarted(started(t, dir), "true", 1500*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	r.Log = func(string) { said++ }
+	for range 2 {
+		if s, err := r.Look(t.Context()); err != nil || r.age() < r.settle {
+			t.Errorf("after %v of %v: %+v, %v", r.age(), r.settle, s, err)
+		}
+	}
+	if said != 1 {
+		t.Errorf("it says %d times that it waits", said)
+	}
+	r.settle = time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Look(ctx); err == nil {
+		t.Error("it waits though interrupted")
+	}
+}
+
 func TestRestarted(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
