@@ -32,6 +32,7 @@ type Restarted struct {
 	program string   // directory and command line, which identify a new process
 	found   cell.GC  // in the environment of the first process
 	env     []string // the variables behind found: a program may set by itself those that are missing
+	others  []int    // processes of the command line in other directories, when tuning began
 	changed bool
 	said    bool // to Log, what a restart waits for
 	// Output receives what the command prints, and a server that inherits it; nil for none. It is
@@ -80,6 +81,7 @@ func newRestarted(proc fs.FS, pid int, command string, settle time.Duration) (*R
 		return nil, fmt.Errorf("tune: --attach %d: its program is not Go (it has no build information): GOGC does not "+
 			"affect it", pid)
 	}
+	r.others = r.elsewhere()
 	return r, nil
 }
 
@@ -251,12 +253,16 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 				return fail("%w", err)
 			}
 			done = true
+			late = time.After(quiet)
 		case <-deadline:
 			if found {
 				return fail("it runs for %v: it must return, and leave the server in the background", restartWithin)
 			}
 			return fail("within %v there was none: want %s", restartWithin, want)
 		case <-late:
+			if away := r.elsewhere(); done && !found && len(away) > 0 {
+				return fail("%s, and not in %s, where the process to tune ran: begin the command with cd", r.where(away[0]), dir)
+			}
 			r.sayOnce(fmt.Sprintf("--restart: waiting up to %v for %s, and for the command to return", restartWithin, want))
 		case <-time.After(20 * time.Millisecond):
 			if pid, ok := r.successor(before); ok {
@@ -271,6 +277,22 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 	return nil
 }
 
+// elsewhere returns the processes of the command line that run in another directory, and did not when tuning began.
+func (r *Restarted) elsewhere() []int {
+	_, line, _ := strings.Cut(r.program, "\x00")
+	return slices.DeleteFunc(r.which(func(program string) bool {
+		_, other, _ := strings.Cut(program, "\x00")
+		return other == line && program != r.program
+	}), func(pid int) bool { return slices.Contains(r.others, pid) })
+}
+
+// where says in which directory the process runs.
+func (r *Restarted) where(pid int) string {
+	program, _ := r.programOf(pid)
+	dir, _, _ := strings.Cut(program, "\x00")
+	return fmt.Sprintf("process %d has the command line, but runs in %s", pid, dir)
+}
+
 // sayOnce logs what the first slow restart waits for.
 func (r *Restarted) sayOnce(what string) {
 	if r.Log != nil && !r.said {
@@ -283,10 +305,15 @@ func same(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == 
 
 // running returns the processes that run the program.
 func (r *Restarted) running() (pids []int) {
+	return r.which(func(program string) bool { return program == r.program })
+}
+
+// which returns the processes whose directory and command line is accepts.
+func (r *Restarted) which(is func(program string) bool) (pids []int) {
 	entries, _ := fs.ReadDir(r.proc, ".")
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			if program, err := r.programOf(pid); err == nil && program == r.program {
+			if program, err := r.programOf(pid); err == nil && is(program) {
 				pids = append(pids, pid)
 			}
 		}
@@ -320,6 +347,8 @@ func (r *Restarted) Restore(ctx context.Context) error {
 		return nil
 	case r.serves():
 		state = fmt.Sprintf("process %d runs with another setting", r.pid)
+	case len(r.elsewhere()) > 0:
+		state = r.where(r.elsewhere()[0])
 	}
 	return fmt.Errorf("%s: %w; by hand: %s", state, err, r.ByHand())
 }

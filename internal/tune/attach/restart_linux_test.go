@@ -54,6 +54,32 @@ func number(t *testing.T, dir string) int {
 
 const start = "\"$EXE\" serve >/dev/null 2>&1 & echo $! >pid; sleep 0.2"
 
+// TestRestartedElsewhere: a command that starts the server in another directory is told so, and what runs is not said
+// to be down.
+func TestRestartedElsewhere(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	t.Chdir(other)
+	t.Setenv(serving, "1")
+	t.Setenv("EXE", os.Args[0])
+	r, err := NewRestarted(started(t, dir), "kill $(cat "+dir+"/pid); "+start, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(d time.Duration) { quiet = d }(quiet)
+	quiet = 100 * time.Millisecond
+	for i, do := range []func() error{
+		func() error { return r.Apply(t.Context(), cell.GC{Percent: 300}, 0) },
+		func() error { return r.Restore(t.Context()) },
+	} {
+		err := do()
+		now := number(t, other)
+		if err == nil || !strings.Contains(err.Error(), "but runs in "+other) || strings.Contains(err.Error(), "does not run") ||
+			!strings.Contains(err.Error(), "and not in "+dir) {
+			t.Errorf("%d: %v, where process %d runs", i, err, now)
+		}
+	}
+}
+
 // TestYoungProcess: what a process occupies while it starts is no measure of what it needs.
 func TestYoungProcess(t *testing.T) {
 	dir := t.TempDir()
