@@ -242,6 +242,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 	want := fmt.Sprintf("a new process of the command line %s, in %s",
 		strings.ReplaceAll(strings.TrimSuffix(line, "\x00"), "\x00", " "), dir)
 	ended, deadline, late := make(chan error, 1), time.After(restartWithin), time.After(quiet)
+	var returned <-chan time.Time // some time after the command
 	go func() { ended <- cmd.Wait() }()
 	for done, found := false, false; !done || !found; {
 		select {
@@ -253,16 +254,17 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 				return fail("%w", err)
 			}
 			done = true
-			late = time.After(quiet)
+			returned = time.After(quiet)
 		case <-deadline:
 			if found {
 				return fail("it runs for %v: it must return, and leave the server in the background", restartWithin)
 			}
 			return fail("within %v there was none: want %s", restartWithin, want)
-		case <-late:
-			if away := r.elsewhere(); done && !found && len(away) > 0 {
+		case <-returned:
+			if away := r.elsewhere(); len(away) > 0 {
 				return fail("%s, and not in %s, where the process to tune ran: begin the command with cd", r.where(away[0]), dir)
 			}
+		case <-late:
 			r.sayOnce(fmt.Sprintf("--restart: waiting up to %v for %s, and for the command to return", restartWithin, want))
 		case <-time.After(20 * time.Millisecond):
 			if pid, ok := r.successor(before); ok {
