@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/isobar-go/isobar/internal/base/cgroup"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/plan"
@@ -123,6 +124,20 @@ func (f *podFlags) pods() ([]cell.Pod, error) {
 		}
 	}
 	return out, nil
+}
+
+// checkPods makes a group of each size, so that nothing is measured where that is not allowed.
+func checkPods(pods []cell.Pod) error {
+	for _, pod := range pods {
+		g, err := cgroup.New("/", cgroup.Bounds(pod))
+		if err != nil {
+			return fmt.Errorf("--cpus, --memory-max: %w", err)
+		}
+		if err := g.Remove(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func orNone(levels []string) []string {

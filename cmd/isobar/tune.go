@@ -119,6 +119,11 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 			return fmt.Errorf("tune: --like: %w", err)
 		}
 	}
+	if o.fleet.Connect.URL == "" { // the machine that measures is this one
+		if err := checkPods(c.Pods); err != nil {
+			return err
+		}
+	}
 	c.Base.Unset = o.unset()
 	c.Variants, c.Calls, c.Direct = prepared.Variants, calls, direct
 	log, err := a.openLog(ctx, o, &c)
