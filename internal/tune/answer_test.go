@@ -298,6 +298,7 @@ func TestWhatTheFirstRunTells(t *testing.T) {
 		rec := simulation.record(c, 0.01, rng)
 		rec.Cell.Block = block
 		rec.Warn("left-behind", "the program left processes behind")
+		rec.Warn("killed", "it did not end after SIGTERM")
 		rec.Set(stdoutMetric, 40*mib)
 		rec.Set(stderrMetric, 150*mib)
 		return rec, nil
@@ -306,7 +307,7 @@ func TestWhatTheFirstRunTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(r.Doubts, "\n")
-	for _, want := range []string{"left processes behind", "prints 190 MiB"} {
+	for _, want := range []string{"left processes behind", "did not end after SIGTERM", "prints 190 MiB"} {
 		if strings.Count(all, want) != 1 {
 			t.Errorf("want %q once in\n%s", want, all)
 		}

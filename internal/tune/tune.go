@@ -273,7 +273,7 @@ const muchOutput = 64 << 20
 
 // warn records what a run shows about the program under any setting.
 func (t *tuning) warn(rec *cell.Record) {
-	for _, code := range []string{"left-behind", "left-running", "gctrace-relayed", "held-off", "processes"} {
+	for _, code := range []string{"left-behind", "left-running", "gctrace-relayed", "held-off", "processes", "killed"} {
 		for _, w := range rec.Warnings {
 			if w.Code == code {
 				t.answer.Doubts = append(t.answer.Doubts, w.Text)

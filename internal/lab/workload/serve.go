@@ -377,7 +377,7 @@ func (t *served) stop(rec *cell.Record, p *os.Process, ended <-chan struct{}) (b
 	select {
 	case <-ended:
 	case <-time.After(within):
-		rec.Warn("killed", "the server did not end within %v after SIGTERM and was killed", within)
+		rec.Warn("killed", "the server did not end within %v after SIGTERM and was killed (--stop-within)", within)
 		p.Kill()
 		<-ended
 	}
