@@ -236,8 +236,8 @@ func (t *tuning) raced(e explored) ([]pick, error) {
 	proof := 2 * max(t.Pairs, leastRounds)
 	left := int((t.Budget.Seconds()-t.spent)/t.mean()) - proof
 	if left < 2*raceRounds {
-		t.answer.Outcome, t.answer.Reason = Inconclusive, fmt.Sprintf("no model predicts this objective, and the budget "+
-			"leaves too few runs to race settings: give --budget %v or more", t.lasting(t.answer.Runs+2*raceRounds+proof))
+		t.answer.Outcome, t.answer.Reason = Inconclusive, fmt.Sprintf("settings must race, as no model predicts this, and "+
+			"the budget leaves too few runs: give --budget %v or more", t.lasting(t.answer.Runs+2*raceRounds+proof))
 		return nil, nil
 	}
 	t.planned = t.answer.Runs + min(left, raceRuns) + proof

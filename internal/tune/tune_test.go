@@ -466,7 +466,7 @@ func TestColdServersAreSaid(t *testing.T) {
 // TestOverloadedServers: CPU time says nothing about a server that does not keep up with the
 // rate, and rising response times do not make it cold. A single such run does no harm.
 func TestOverloadedServers(t *testing.T) {
-	for every, want := range map[int]string{1: "793 of 900 requests were late; give a lower --rate", 8: "set GOGC="} {
+	for every, want := range map[int]string{1: "793 of 900 requests were late; give a lower --rate or more --connections", 8: "set GOGC="} {
 		rng := rand.New(rand.NewPCG(5, 5))
 		p := program(0.3)
 		c := Config{Base: cell.Config{Workload: "serve", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,

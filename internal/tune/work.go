@@ -121,7 +121,8 @@ func (t *tuning) refuseTimed() {
 	a := t.answer
 	a.Outcome, a.Setting, a.Choices, a.Gains = Inconclusive, t.Base, nil, nil
 	if t.overloaded() {
-		a.Reason = t.overload[0] + "; give a lower --rate, or --objective throughput to tune for what it gets done"
+		a.Reason = t.overload[0] + "; give a lower --rate or more --connections, or --objective throughput to tune for " +
+			"what it gets done"
 		return
 	}
 	figures := "print a figure of it, such as {\"done\": 123} at the end, or do a fixed amount"

@@ -330,8 +330,8 @@ func recordLoad(rec *cell.Record, r load.Result) error {
 		return fmt.Errorf("load: %d of %d requests failed, the first with: %w", r.Failed, r.Due, r.FirstErr)
 	}
 	if left := r.Due - r.Done - r.Failed; left > 0 {
-		rec.Warn("overload", "%d of %d requests were due but not started in time: the server cannot keep up with this rate",
-			left, r.Due)
+		rec.Warn("overload", "%d of %d requests were due but not started in time: the server cannot keep up with this rate "+
+			"over these connections", left, r.Due)
 	}
 	return nil
 }
