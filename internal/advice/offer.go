@@ -196,14 +196,15 @@ func (k *subject) served() string {
 	return ""
 }
 
-// object is the type of the pointer or interface that the callee returns, or nil.
+// object is the type of the pointer, or of the interface with methods, that the callee returns, or nil.
 func (k *subject) object() types.Type {
 	if k.s == nil || k.s.Value == nil {
 		return nil
 	}
 	for _, v := range life.Results(k.s.Value) {
 		_, is := v.Type().Underlying().(*types.Pointer)
-		if is || types.IsInterface(v.Type()) && !types.Identical(v.Type(), types.Universe.Lookup("error").Type()) {
+		of, methods := v.Type().Underlying().(*types.Interface)
+		if is || methods && of.NumMethods() > 0 && !check.IsError(v.Type()) {
 			return v.Type()
 		}
 	}
