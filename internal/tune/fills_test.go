@@ -99,6 +99,33 @@ func TestGrowingServers(t *testing.T) {
 	}
 }
 
+// TestDueRequestsAreFixedWork: a server that serves what is due at a rate does the same work in the same time, however
+// its allocation varies. A load command may as well send for a fixed time what it can.
+func TestDueRequestsAreFixedWork(t *testing.T) {
+	for load, timed := range map[string]bool{"": false, "hey -z 3s": true} {
+		rng := rand.New(rand.NewPCG(5, 5))
+		c := Config{Base: cell.Config{Workload: "serve", Command: []string{"prog"}, GC: cell.DefaultGC,
+			Params: map[string]string{"load": load, "rate": "100", "for": "3s"}}, Objective: CPU, Seed: 1}
+		runs := 0
+		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+			p := program(0.3)
+			p.life.total *= 1 + 0.2*float64(runs%3)
+			p.life.points[1].allocated = p.life.total
+			runs++
+			rec := p.record(c, 0.01, rng)
+			rec.Cell.Block = block
+			rec.Set(cell.WallTime, 3.5+0.001*rng.Float64())
+			return rec, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(r.Headline, "fixed time and not for fixed work") != timed {
+			t.Errorf("load %q: %s", load, r.Headline)
+		}
+	}
+}
+
 // cycles are those of a life whose live data change, and that allocates nothing while marking.
 func (t *trajectory) cycles(gc cell.GC, wall, seconds float64) (out []cell.Cycle) {
 	for allocated, marked := 0.0, 0.0; ; {

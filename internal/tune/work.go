@@ -107,9 +107,11 @@ func regress(x, y []float64) (slope, deviation float64) {
 }
 
 // endsByTime reports whether the objective says nothing because runs take a fixed time. Rates,
-// and figures that a load prints, are measured as they are.
+// and figures that a load prints, are measured as they are. The built-in load takes a fixed time for fixed work: the
+// requests that are due.
 func (t *tuning) endsByTime() bool {
-	t.timed = !t.races() && (t.overloaded() || fixedTime(t.pilots) != "")
+	due := isServed(t.Base) && t.Base.Params["load"] == ""
+	t.timed = !t.races() && (t.overloaded() || !due && fixedTime(t.pilots) != "")
 	return t.timed
 }
 
