@@ -74,7 +74,7 @@ func (k *subject) result() string {
 		all = append(all, "an iterator (Go 1.23) needs none for callers that only range over it")
 	}
 	if recv := k.receiver(); recv != "" && k.p.Loop(k.s.Instr.Block()) == nil { // one at a time
-		all = append(all, recv+" could lend one that it keeps, until the next call")
+		all = append(all, recv+" could lend one that it keeps, until the next call, where its calls never run side by side")
 	}
 	return either(all...)
 }

@@ -358,7 +358,7 @@ func sent(to chan *big) { to <- &big{} } // composite literal: a channel of valu
 
 func (k *keeper) copied(b []byte) []byte {
 	if len(b) > 9 {
-		return make([]byte, 9) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or keeper could lend one that it keeps, until the next call
+		return make([]byte, 9) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or keeper could lend one that it keeps, until the next call, where its calls never run side by side
 	}
 	return append([]byte(nil), b...) // append: needs memory once, for callers that do not keep it; or keeper could lend one that it keeps, until the next
 }
@@ -419,7 +419,7 @@ func (m methodical) sum() (n int) {
 }
 
 func (r *ring) result(n int) methodical {
-	return make(methodical, n) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or ring could lend one that it keeps, until the next call
+	return make(methodical, n) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or ring could lend one that it keeps, until the next call, where its calls never run side by side
 }
 
 type cellOf struct{ value any }
