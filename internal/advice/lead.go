@@ -295,7 +295,7 @@ func (k *subject) leadObject() string {
 		return k.again("one "+t) + "; set all of it each time"
 	case k.life.kind == escaped && k.list():
 		return k.result()
-	case k.life.kind == escaped && locks(k.s.Type):
+	case k.life.kind == escaped && (locks(k.s.Type) || k.boxed()):
 		return "callers could give the one to fill"
 	case k.life.kind == escaped:
 		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
@@ -304,6 +304,14 @@ func (k *subject) leadObject() string {
 			" could hold it as a value, if nearly all have one and nobody keeps its address"
 	}
 	return k.givenBack()
+}
+
+// boxed reports whether a pointer to the value is put into an interface, for which a value needs memory as well.
+func (k *subject) boxed() bool {
+	return slices.ContainsFunc(*k.s.Value.Referrers(), func(use ssa.Instruction) bool {
+		_, ok := use.(*ssa.MakeInterface)
+		return ok
+	})
 }
 
 // list reports whether a literal is that of a slice.
