@@ -470,7 +470,11 @@ func (k *subject) returnedBox(t string) string {
 	case n > 1:
 		return "results of the types " + strings.Join(all, ", ") + ", and one that says which it is, need no box"
 	}
-	return "a result of type " + t + " needs no box, if nothing else is returned as it"
+	text := "a result of type " + t + " needs no box, if nothing else is returned as it"
+	if k.s.Func.Signature.Recv() != nil {
+		text += ", and no interface asks for this method"
+	}
+	return text
 }
 
 // unboxed says how a function could be given a value of type t without a box, or returns "".

@@ -465,6 +465,14 @@ func newText() fmt.Stringer {
 type plainText struct{ n int }
 
 func (p *plainText) String() string { return fmt.Sprint(p.n) }
+
+type stack []int
+
+func (s *stack) Pop() any {
+	last := (*s)[len(*s)-1]
+	*s = (*s)[:len(*s)-1]
+	return last // boxing: = a result of type int needs no box, if nothing else is returned as it, and no interface asks for this method
+}
 `
 
 // TestLeads: memory without a proven remedy is told what would make it needless, and nothing where that was done.
