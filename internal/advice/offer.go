@@ -59,10 +59,16 @@ var suits = map[string]func(*subject) bool{
 		return len(given) > 0 && ofAny.MatchString(k.p.Info.TypeOf(given[len(given)-1]).String())
 	},
 	"compared": func(k *subject) bool { return k.s != nil && k.s.Value != nil && life.Only(k.s.Value, compares) },
-	"copies":   func(k *subject) bool { return !k.has(0, "ReadFrom") && !k.has(1, "WriteTo") },
+	"copies":   (*subject).copies,
 	"fills":    func(k *subject) bool { return k.has(0, "Reset") && k.has(0, "ReadFrom") },
 	"boxed":    func(k *subject) bool { return k.s != nil && k.s.Kind == life.Box },
 	"elements": func(k *subject) bool { return k.s != nil && k.s.Value != nil && elements(k.s.Value) },
+}
+
+// copies reports whether io needs a buffer to copy: as the types of the arguments have it, and as was seen.
+func (k *subject) copies() bool {
+	seen := k.c.leaf == "" || strings.HasPrefix(k.c.leaf, "io.") && !k.c.several
+	return seen && !k.has(0, "ReadFrom") && !k.has(1, "WriteTo")
 }
 
 // has reports whether the type of an argument has a method.

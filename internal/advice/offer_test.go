@@ -177,4 +177,10 @@ func TestOffersOfMeasured(t *testing.T) {
 			t.Errorf("%v: %q, want %q", tt.life, got, tt.want)
 		}
 	}
+	for leaf, want := range map[string]bool{"": true, "io.copyBuffer": true, "example.org/m.(*file).write": false} {
+		k := &subject{c: &cause{callee: "io.Copy", leaf: leaf}, t: &site{}, life: lifetime{kind: unproved}}
+		if got := k.offered(); strings.Contains(got, "CopyBuffer") != want {
+			t.Errorf("io.Copy, where %q allocates: %q", leaf, got)
+		}
+	}
 }
