@@ -46,6 +46,9 @@ func (k *subject) leadMake() string {
 			field = "(" + spelled(k.p, to) + ")"
 		case *ast.SelectorExpr:
 			field = spelled(k.p, to)
+		default: // it is filled before it takes the last one's place
+			return "the last one, cut to [:0], could serve again, once nobody has it, and if nothing reads it while this is " +
+				"filled"
 		}
 		text := "slices.Grow(" + field + "[:0], n)" + cut + " (Go 1.21) takes the last one's memory, once nobody has that"
 		if cut != "" {
@@ -162,10 +165,20 @@ func (k *subject) element() bool {
 	return false
 }
 
-// joins reports whether the append adds a whole list to one that was made without room for it.
+// joins reports whether the append adds a whole list to one that has elements, and was made without room for it.
 func (k *subject) joins() bool {
 	call, ok := k.s.Node.(*ast.CallExpr)
-	return ok && call.Ellipsis.IsValid() && k.growth.Begin != nil && !spare(k.growth.Begin)
+	if !ok || !call.Ellipsis.IsValid() || k.growth.Begin == nil || spare(k.growth.Begin) {
+		return false
+	}
+	switch made := k.growth.Begin.(type) {
+	case *ssa.Alloc:
+		arr, ok := made.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
+		return !ok || arr.Len() > 0
+	case *ssa.MakeSlice:
+		return !zero(made.Len)
+	}
+	return true
 }
 
 // settings are the places of a package that set a field to something else than itself with more behind it.

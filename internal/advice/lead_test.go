@@ -473,6 +473,18 @@ func (s *stack) Pop() any {
 	*s = (*s)[:len(*s)-1]
 	return last // boxing: = a result of type int needs no box, if nothing else is returned as it, and no interface asks for this method
 }
+
+func copied(b []byte) []byte {
+	return append([]byte{}, b...) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+}
+
+func (r *ring) sorted(n int) {
+	all := make([]string, 0, n) // make: = the last one, cut to [:0], could serve again, once nobody has it, and if nothing reads it while this is filled
+	for _, s := range r.all {
+		all = append(all, s+"x")
+	}
+	r.all = all
+}
 `
 
 // TestLeads: memory without a proven remedy is told what would make it needless, and nothing where that was done.
