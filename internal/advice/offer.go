@@ -202,17 +202,24 @@ func (k *subject) served() string {
 	return ""
 }
 
-// object is the type of the pointer, or of the interface with methods, that the callee returns, or nil.
+// object is the type of the pointer, or of the interface with methods, that is all that the callee returns beside an
+// error; or nil.
 func (k *subject) object() types.Type {
 	if k.s == nil || k.s.Value == nil {
 		return nil
 	}
+	var all []types.Type
 	for _, v := range life.Results(k.s.Value) {
-		_, is := v.Type().Underlying().(*types.Pointer)
-		of, methods := v.Type().Underlying().(*types.Interface)
-		if is || methods && of.NumMethods() > 0 && !check.IsError(v.Type()) {
-			return v.Type()
+		if !check.IsError(v.Type()) {
+			all = append(all, v.Type())
 		}
+	}
+	if len(all) != 1 {
+		return nil
+	}
+	_, is := all[0].Underlying().(*types.Pointer)
+	if of, methods := all[0].Underlying().(*types.Interface); is || methods && of.NumMethods() > 0 {
+		return all[0]
 	}
 	return nil
 }

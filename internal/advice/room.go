@@ -44,12 +44,8 @@ func (m *mender) room(smaller bool) {
 	}
 	if n > 1 {
 		m.s = first
-		when := "" // nil has to stay nil where nothing is appended
-		if m.growth.Begin == nil {
-			when = ", just before its first element is appended"
-		}
-		m.propose(func(m *mender) bool { return m.begin(n) }, "prealloc", "begin %s with room for %d%s: make(%s, 0, %d)",
-			list, n, when, named(m.p.Pkg, t), n)
+		m.propose(func(m *mender) bool { return m.begin(n) }, "prealloc", "begin %s with room for %d, just before its first "+
+			"element is appended: make(%s, 0, %d)", list, n, named(m.p.Pkg, t), n)
 	}
 }
 
@@ -264,12 +260,9 @@ func ofPointer(v ssa.Value) bool {
 	return ok
 }
 
-// begin gives a slice its capacity where the function makes an empty one, or else just before the first element is
-// appended to it: one that is nil stays so where none is.
+// begin gives a slice its capacity just before the first element is appended to it: where none is, it takes no memory,
+// and one that is nil stays so.
 func (m *mender) begin(n int64) bool {
-	if made := m.growth.Begin; made != nil {
-		return m.larger(made.Pos(), ", 0", fmt.Sprint(", ", n))
-	}
 	return m.fill(fmt.Sprintf("make(%s, 0, %d)", named(m.p.Pkg, m.s.Value.Type()), n))
 }
 

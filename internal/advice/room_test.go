@@ -70,7 +70,7 @@ func filtered(in []int) (out []int) {
 	return out
 }
 
-// make([]int, 0, 8)
+// if cap(out) == 0
 func literal(in []int) []int {
 	out := []int{}
 	for _, v := range in {
@@ -79,7 +79,7 @@ func literal(in []int) []int {
 	return out
 }
 
-// , 8
+// if cap(out) == 0
 func made(in []int) []int {
 	out := make([]int, 0)
 	for _, v := range in {
@@ -204,9 +204,9 @@ func begins(in []int) []int {
 }
 `
 
-// TestListsBeginWithRoom: a list gets its capacity where the code makes it, or just
-// before an append that adds something for sure, so that a nil list stays nil. A list
-// stays as it is if somebody could see the difference.
+// TestListsBeginWithRoom: a list gets its capacity just before an append that adds something for sure, so that one to
+// which nothing is added takes no memory, and a nil list stays nil. A list stays as it is if somebody could see the
+// difference.
 func TestListsBeginWithRoom(t *testing.T) {
 	begins(t, lists, life.Append, func(m *mender) bool { return m.fills() && m.begin(8) })
 }

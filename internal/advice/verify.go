@@ -300,11 +300,18 @@ func (v *verifier) measure(ctx context.Context, r *remedy, got *Verified) error 
 	return nil
 }
 
-// most is the maximum number of judges of a remedy: those that allocate most in its code.
-const most = 4
+// The maximum number of judges of a remedy. Those of a trial take less time.
+const (
+	most        = 4
+	mostOfTrial = 8
+)
 
 // contests builds both sides for the judges.
 func (v *verifier) contests(ctx context.Context, r *remedy, judges []judge) (out []contest, err error) {
+	most := most
+	if v.base != nil {
+		most = mostOfTrial
+	}
 	for _, m := range judges[:min(most, len(judges))] {
 		con := contest{judge: m}
 		if con.fixed, err = v.build(ctx, r.with, m.pkg); err != nil {
