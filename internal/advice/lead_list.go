@@ -59,11 +59,15 @@ func (k *subject) leadMake() string {
 	return k.givenBack()
 }
 
-// newHolder is the type of the object that gets the value in a field, if the function makes it; or "".
+// newHolder is the type of the object on the heap that gets the value in a field, if the function makes it; or "".
 func (k *subject) newHolder() string {
 	for _, use := range *k.s.Value.Referrers() {
 		if set, ok := use.(*ssa.Store); ok {
-			if at, ok := set.Addr.(*ssa.FieldAddr); ok && k.p.Origin(at.X).OnlyFresh() {
+			at, ok := set.Addr.(*ssa.FieldAddr)
+			if !ok || !k.p.Origin(at.X).OnlyFresh() {
+				continue
+			}
+			if made, here := at.X.(*ssa.Alloc); !here || made.Heap { // otherwise it is a value
 				of, _, _ := strings.Cut(k.fieldName(at), ".")
 				return of
 			}

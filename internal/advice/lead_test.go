@@ -485,6 +485,14 @@ func (r *ring) sorted(n int) {
 	}
 	r.all = all
 }
+
+type path struct{ parts []string }
+
+func (p path) and(s string) path {
+	parts := make([]string, len(p.parts)+1) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or an iterator (Go 1.23) needs none for callers that only range over it
+	parts[copy(parts, p.parts)] = s
+	return path{parts: parts}
+}
 `
 
 // TestLeads: memory without a proven remedy is told what would make it needless, and nothing where that was done.
