@@ -92,7 +92,8 @@ func (k *subject) again(what string) string {
 		return strings.TrimSuffix(what, ",") + ", made before the loop, could serve all its rounds"
 	}
 	if recv := k.receiver(); recv != "" {
-		text = recv + " could keep " + what + " for all its calls, a sync.Pool for calls that run side by side"
+		text = recv + " could keep " + what + " for all its calls, where it has many, a sync.Pool for calls that run side " +
+			"by side"
 	}
 	if !k.sure() {
 		text = "if nobody keeps it, " + text

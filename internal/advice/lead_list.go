@@ -252,11 +252,14 @@ func (k *subject) continues(v ssa.Value, field string, seen map[ssa.Value]bool) 
 	case *ssa.MakeSlice: // a longer one, by hand
 		return k.asks(v.Len, field), false
 	case *ssa.Slice:
-		from, cut = []ssa.Value{v.X}, true
+		from, cut = []ssa.Value{v.X}, v.Low == nil || zero(v.Low)
 	case *ssa.Phi:
 		from = v.Edges
 	case *ssa.Call: // append, and functions such as slices.Grow
 		from = v.Call.Args
+		if b, ok := v.Call.Value.(*ssa.Builtin); ok && b.Name() == "append" {
+			from = from[:1]
+		}
 	case *ssa.ChangeType:
 		from = []ssa.Value{v.X}
 	}

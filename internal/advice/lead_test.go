@@ -493,6 +493,17 @@ func (p path) and(s string) path {
 	parts[copy(parts, p.parts)] = s
 	return path{parts: parts}
 }
+
+type pieces struct{ front, back []string }
+
+func (p *pieces) push(s string) {
+	p.front = append(p.front, s) // append: field pieces.front, cut to [:0] in place of made again
+}
+
+func (p *pieces) merge() {
+	all := append(p.back, p.front...)
+	p.front = all[1:]
+}
 `
 
 // TestLeads: memory without a proven remedy is told what would make it needless, and nothing where that was done.
