@@ -287,7 +287,9 @@ func (k *subject) leadObject() string {
 	t := named(k.p.Pkg, k.s.Type)
 	switch field, in := k.put(); {
 	case field != "":
-		return field + " could hold the " + t + " itself, if nearly all have one and nobody else keeps the pointer"
+		of, _, _ := strings.Cut(field, ".")
+		return field + " could hold the " + t + " itself, if nearly all have one, nobody else has the pointer, and no " + of +
+			" is copied"
 	case in != "" && locks(k.s.Type):
 		return ""
 	case in != "":
@@ -582,9 +584,14 @@ func (k *subject) renewed() string {
 	if !ok {
 		return ""
 	}
+	takes := func(sig *types.Signature) bool { // what the object holds on to
+		return slices.ContainsFunc(slices.Collect(sig.Params().Variables()), func(v *types.Var) bool {
+			return types.IsInterface(v.Type()) || check.HasPointers(v.Type()) && !check.IsString(v.Type())
+		})
+	}
 	for _, v := range life.Results(call) {
 		of, _, _ := types.LookupFieldOrMethod(v.Type(), true, nil, "Reset")
-		if reset, ok := of.(*types.Func); ok {
+		if reset, ok := of.(*types.Func); ok && (!takes(call.Call.Signature()) || takes(reset.Signature())) {
 			return nameOf(reset) + " lets one that you keep, or have from a sync.Pool, serve again, once nobody uses it"
 		}
 	}

@@ -23,8 +23,8 @@ func (k *subject) leadMake() string {
 	case k.life.kind <= unproved:
 		return k.again("one slice") + "; clear it (Go 1.21) unless all of it is written"
 	case of != "":
-		return "each " + of + " is new as well: one that serves again has it; an array in it serves short ones, if no " + of +
-			" is copied"
+		return "each " + of + " is new as well: one that serves again, once nobody has it, has this; an array in it serves " +
+			"short ones, if no " + of + " is copied"
 	case k.life.kind == escaped:
 		return k.result()
 	case k.life.holder.Kind == life.Field:
@@ -50,7 +50,8 @@ func (k *subject) leadMake() string {
 			return "the last one, cut to [:0], could serve again, once nobody has it, and if nothing reads it while this is " +
 				"filled"
 		}
-		text := "slices.Grow(" + field + "[:0], n)" + cut + " (Go 1.21) takes the last one's memory, once nobody has that"
+		text := "slices.Grow(" + field + "[:0], n)" + cut + " (Go 1.21) takes the last one's memory, if there is one " +
+			"that nobody has"
 		if cut != "" {
 			text += "; clear it (Go 1.21) unless all of it is written"
 		}
@@ -315,7 +316,7 @@ func (k *subject) fieldRoom() string {
 		if _, list := call.Call.Args[1].(*ssa.Slice); list && at == nil { // of the elements that the call names
 			text += "; slices.Grow makes room for all at once, where their number can be told"
 		}
-		if at != nil {
+		if at != nil && (is.cut < at.Pos() || at.End() < is.cut) { // it is not cut in each round
 			text += "; slices.Grow makes room for all rounds of " + k.loop(at) + " at once, where that can be told"
 		}
 		return text

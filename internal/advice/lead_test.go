@@ -145,7 +145,7 @@ func (r *rows) need(n int) {
 	if cap(r.buf) < n {
 		r.buf = make([]string, n) // make: = it is made only where rows.buf has none, or too little (m.go:133): a rows that serves again has it
 	}
-	r.few = make([]string, n) // make: = slices.Grow(r.few[:0], n)[:n] (Go 1.21) takes the last one's memory, once nobody has that; clear it (Go 1.21) unless all of it is written
+	r.few = make([]string, n) // make: = slices.Grow(r.few[:0], n)[:n] (Go 1.21) takes the last one's memory, if there is one that nobody has; clear it (Go 1.21) unless all of it is written
 }
 
 func handed(c chan []byte, n int) {
@@ -406,7 +406,7 @@ func (r *ring) each(n int) {
 }
 
 func newRing(n int) *ring {
-	return &ring{all: make([]string, n)} // make: = each ring is new as well: one that serves again has it; an array in it serves short ones, if no ring is copied
+	return &ring{all: make([]string, n)} // make: = each ring is new as well: one that serves again, once nobody has it, has this; an array in it serves short ones, if no ring is copied
 }
 
 type methodical []int
@@ -504,6 +504,15 @@ func (p *pieces) merge() {
 	all := append(p.back, p.front...)
 	p.front = all[1:]
 }
+
+func (p *pieces) words(all []string) {
+	for _, s := range all {
+		p.back = p.back[:0]
+		for _, c := range s {
+			p.back = append(p.back, string(c)) // append: = field pieces.back keeps its memory, as m.go:498 cuts it
+		}
+	}
+}
 `
 
 // TestLeads: memory without a proven remedy is told what would make it needless, and nothing where that was done.
@@ -562,6 +571,8 @@ func TestVariantsOfCalls(t *testing.T) {
 		"func (h head) MarshalTo(b []byte) int { return copy(b, \"x\") }\n\n"+
 		"func f(h head) int { return len(h.Marshal()) }\n\n"+
 		"func g(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }\n\n"+
+		"type wrapped struct{ r io.Reader }\n\nfunc wrap(r io.Reader) *wrapped { return &wrapped{r} }\n\nfunc (w *wrapped) Reset() {}\n\n"+
+		"func o(r io.Reader) *wrapped { return wrap(r) }\n\n"+
 		"func table() map[string]int { return map[string]int{\"a\": 1} }\n\nfunc h() map[string]int { return table() }\n\n"+
 		"func (h *head) all() []int { return make([]int, h.n) }\n\nfunc i(h *head) []int { return h.all() }\n\n"+
 		"func (h *head) run(code string) []int { return make([]int, len(code)) }\n\n"+
@@ -572,6 +583,8 @@ func TestVariantsOfCalls(t *testing.T) {
 		"g": "bufio.Reader.Reset lets one that you keep, or have from a sync.Pool, serve again, once nobody uses it",
 		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all",
 		"i": "-", "l": "-", "m": "-",
+		"o": "if one *wrapped may serve again, and nobody keeps it, a sync.Pool, or the caller, could keep it for all calls; or " +
+			"look at its arguments, or for another function",
 		"j": "what it makes of its arguments alone, which are always the same, can be prepared once"}
 	for _, s := range p.Sites() {
 		if in := s.Func.Name(); s.Kind == life.Call && want[in] != "" {
