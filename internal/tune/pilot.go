@@ -166,8 +166,8 @@ func (p *Pilot) limited(cycles []cell.Cycle, beyond *moments) {
 // for a CPU as collecting, so costs are scaled by the share of time in which threads had one. A
 // quota's stops are few and long. If fewer than half of the cycles can contain one, there are two
 // estimates: cut each cost to what a cycle without a stop takes at most, which still counts
-// waiting for other processes; or scale by the waiting without the stops of running and runnable
-// threads, which still counts stops within cycles. The lesser is closer.
+// waiting for other processes; or scale by the waiting without the stops of GOMAXPROCS threads, as
+// no more run Go code, which still counts stops within cycles. The lesser is closer.
 func cycleCosts(rec *cell.Record) []float64 {
 	var costs, units []float64
 	traced := 0.0
@@ -178,7 +178,7 @@ func cycleCosts(rec *cell.Record) []float64 {
 	}
 	cpu, scale := rec.Metrics[cell.TotalCPU], rec.Metrics[cell.GCCPUScale]
 	if stops := stopsOf(rec); stops > 0 && 2*stops < float64(len(costs)) {
-		threads := 2 * float64(rec.Cycles[0].Procs)
+		threads := float64(rec.Cycles[0].Procs)
 		scale = cpu / max(cpu/scale-threads*rec.Metrics[cell.PodThrottled], cpu)
 		slices.Sort(units)
 		usual := units[len(units)/4]

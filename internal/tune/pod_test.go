@@ -35,7 +35,7 @@ func TestThrottledCycles(t *testing.T) {
 		t.Errorf("%.3f s where each second collection may have been stopped", got)
 	}
 	rec.Set(cell.PodThrottledShare, 0.5)
-	rec.Set(cell.PodThrottled, 1.5/4)                   // of each of the threads
+	rec.Set(cell.PodThrottled, 1.5/2)                   // of each of the threads
 	for _, others := range []float64{0, 0.5, 1, 2, 6} { // seconds spent waiting for them
 		want := min(0.011*(19+stretched), 2/(2+others)*0.31)
 		rec.Set(cell.GCCPUScale, 2/(2+1.5+others))
@@ -61,8 +61,8 @@ func TestThrottledCycles(t *testing.T) {
 
 // A podRun is a recorded run of a program of trees in a pod of half a CPU. Its runtime read the
 // CPU clock of each marking thread: Collecting is the time of mark workers and assists. Beside
-// two and four busy loops the usual runtime ran; there only the share of collection is known,
-// from gctrace of the program alone.
+// two and four busy loops and three builds the usual runtime ran; there only the share of
+// collection is known, from gctrace of the program alone.
 type podRun struct {
 	Program, Beside                         string
 	GOGC                                    int
