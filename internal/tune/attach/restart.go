@@ -32,7 +32,7 @@ type Restarted struct {
 	program string   // directory and command line, which identify a new process
 	found   cell.GC  // in the environment of the first process
 	env     []string // the variables behind found: a program may set by itself those that are missing
-	others  []int    // processes of the command line in other directories, when tuning began
+	session int      // of the last command; 0 before the first
 	changed bool
 	said    bool // to Log, what a restart waits for
 	// Output receives what the command prints, and a server that inherits it; nil for none. It is
@@ -81,7 +81,6 @@ func newRestarted(proc fs.FS, pid int, command string, settle time.Duration) (*R
 		return nil, fmt.Errorf("tune: --attach %d: its program is not Go (it has no build information): GOGC does not "+
 			"affect it", pid)
 	}
-	r.others = r.elsewhere()
 	return r, nil
 }
 
@@ -149,17 +148,24 @@ func (r *Restarted) serves() bool {
 	return err == nil && program == r.program
 }
 
+// stat returns fields of the process's stat: index 0 is field 3 of proc(5), as the name before it, in parentheses, may
+// hold anything. They are zero if they cannot be read.
+func (r *Restarted) stat(pid int) (fields [20]float64) {
+	data, _ := r.file(pid, "stat")
+	for i, field := range bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:]) {
+		if i < len(fields) {
+			fields[i], _ = strconv.ParseFloat(string(field), 64)
+		}
+	}
+	return fields
+}
+
 // age returns for how long the process has run; 0 if that cannot be read.
 func (r *Restarted) age() time.Duration {
-	stat, _ := r.file(r.pid, "stat")
-	up, err := fs.ReadFile(r.proc, "uptime")
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if err != nil || len(fields) < 20 {
-		return 0
-	}
-	began, err1 := strconv.ParseFloat(string(fields[19]), 64) // starttime
-	now, err2 := strconv.ParseFloat(string(bytes.Fields(up)[0]), 64)
-	if err1 != nil || err2 != nil {
+	began, now := r.stat(r.pid)[19], 0.0 // starttime
+	up, _ := fs.ReadFile(r.proc, "uptime")
+	fmt.Sscan(string(up), &now)
+	if began == 0 {
 		return 0
 	}
 	return time.Duration(max(now-began/ticksPerSecond, 0) * float64(time.Second))
@@ -188,24 +194,20 @@ func (r *Restarted) Look(ctx context.Context) (State, error) {
 	if err := r.mature(ctx); err != nil {
 		return State{}, err
 	}
-	stat, err1 := r.file(r.pid, "stat")
-	statm, err2 := r.file(r.pid, "statm")
-	gc, _, err3 := r.settingOf(r.pid)
-	// The name, in parentheses, may hold anything; utime and stime are fields 14
-	// and 15 of the line.
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	stat := r.stat(r.pid)
+	statm, err1 := r.file(r.pid, "statm")
+	gc, _, err2 := r.settingOf(r.pid)
 	pages := bytes.Fields(statm)
-	if !r.serves() || len(fields) < 13 || len(pages) < 2 {
+	if !r.serves() || len(pages) < 2 {
 		return State{}, fmt.Errorf("tune: --attach: process %d has ended, by itself or by what was set: its log says why",
 			r.pid)
 	}
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		return State{}, fmt.Errorf("tune: --attach: process %d: %w", r.pid, err)
 	}
-	user, _ := strconv.ParseFloat(string(fields[11]), 64)
-	system, _ := strconv.ParseFloat(string(fields[12]), 64)
 	resident, _ := strconv.ParseInt(string(pages[1]), 10, 64)
-	return State{At: time.Now(), GC: gc, Found: r.found, PID: r.pid, CPU: (user + system) / ticksPerSecond,
+	return State{At: time.Now(), GC: gc, Found: r.found, PID: r.pid,
+		CPU:           (stat[11] + stat[12]) / ticksPerSecond, // utime, stime
 		ResidentBytes: resident * int64(os.Getpagesize()),
 		GroupBytes:    cgroup.ReadProcess(os.DirFS("/"), r.pid).MemoryBytes}, nil
 }
@@ -238,6 +240,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 	if err := cmd.Start(); err != nil {
 		return fail("%w", err)
 	}
+	r.session = cmd.Process.Pid
 	dir, line, _ := strings.Cut(r.program, "\x00")
 	want := fmt.Sprintf("a new process of the command line %s, in %s",
 		strings.ReplaceAll(strings.TrimSuffix(line, "\x00"), "\x00", " "), dir)
@@ -279,13 +282,13 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 	return nil
 }
 
-// elsewhere returns the processes of the command line that run in another directory, and did not when tuning began.
+// elsewhere returns the processes of the command line that the last command started in another directory.
 func (r *Restarted) elsewhere() []int {
 	_, line, _ := strings.Cut(r.program, "\x00")
 	return slices.DeleteFunc(r.which(func(program string) bool {
 		_, other, _ := strings.Cut(program, "\x00")
 		return other == line && program != r.program
-	}), func(pid int) bool { return slices.Contains(r.others, pid) })
+	}), func(pid int) bool { return int(r.stat(pid)[3]) != r.session })
 }
 
 // where says in which directory the process runs.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -76,6 +77,38 @@ func TestRestartedElsewhere(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "but runs in "+other) || strings.Contains(err.Error(), "does not run") ||
 			!strings.Contains(err.Error(), "and not in "+dir) {
 			t.Errorf("%d: %v, where process %d runs", i, err, now)
+		}
+	}
+}
+
+// TestRestartedIsNotAnother: a process of the same command line that the command did not start is not the server.
+func TestRestartedIsNotAnother(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	t.Chdir(dir)
+	t.Setenv(serving, "1")
+	t.Setenv("EXE", os.Args[0])
+	r, err := NewRestarted(started(t, dir), "kill $(cat pid); { sleep 1; "+start+"; } >/dev/null 2>&1 &", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(d time.Duration) { quiet = d }(quiet)
+	quiet = 100 * time.Millisecond
+	started(t, other)
+	if err := r.Apply(t.Context(), cell.GC{Percent: 300}, 0); err != nil || r.pid != number(t, dir) {
+		t.Errorf("process %d, want %d: %v", r.pid, number(t, dir), err)
+	}
+}
+
+// TestAgeOfAnything: /proc of a container may hold less than that of Linux.
+func TestAgeOfAnything(t *testing.T) {
+	stat := "7 (a) b) S" + strings.Repeat(" 1", 18) + " 300"
+	for _, tc := range []struct {
+		stat, uptime string
+		age          time.Duration
+	}{{stat, "5.00 9.00\n", 2 * time.Second}, {stat, "", 0}, {stat, " \n", 0}, {stat, "x", 0}, {"", "5.00 9.00", 0}, {"7 (a) S 1", "5", 0}} {
+		r := &Restarted{pid: 7, proc: fstest.MapFS{"7/stat": {Data: []byte(tc.stat)}, "uptime": {Data: []byte(tc.uptime)}}}
+		if age := r.age(); age != tc.age {
+			t.Errorf("stat %q, uptime %q: %v", tc.stat, tc.uptime, age)
 		}
 	}
 }
