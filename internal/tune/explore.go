@@ -328,7 +328,8 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 		room = mostPilots
 	}
 	left := t.Budget.Seconds() - t.spent
-	if t.races() || e.model.foreign > 0 && t.Objective != RSS { // two runs show the memory, which is all that a race needs
+	// Two runs show the memory, which is all that a race needs, and that the load is too much.
+	if t.races() || e.model.foreign > 0 && t.Objective != RSS || t.overloaded() {
 		return gc, false
 	}
 	if used >= max(room, 3) || used > 2 && left < float64((rounds*(1+len(e.picks))+1))*t.mean() {

@@ -483,8 +483,9 @@ func TestOverloadedServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(r.Headline, want) || strings.Contains(strings.Join(r.Doubts, "; "), "not warm") {
-			t.Errorf("every %d. run is overloaded: %s; %q", every, r.Headline, r.Doubts)
+		if !strings.Contains(r.Headline, want) || strings.Contains(strings.Join(r.Doubts, "; "), "not warm") ||
+			every == 1 && runs > 2 {
+			t.Errorf("every %d. of %d runs is overloaded: %s; %q", every, runs, r.Headline, r.Doubts)
 		}
 	}
 }
