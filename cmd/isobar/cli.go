@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/workload"
@@ -114,7 +115,9 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetIn(a.In)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		if strings.Contains(c.Use, "-- COMMAND") {
+		if invalid, ok := err.(*pflag.InvalidValueError); ok {
+			err = badValue(invalid)
+		} else if strings.Contains(c.Use, "-- COMMAND") {
 			err = fmt.Errorf("%w (flags of COMMAND go after --)", err)
 		}
 		return usage(err)
@@ -125,6 +128,16 @@ func (a *app) rootCommand() *cobra.Command {
 		a.heapCommand(), a.traceCommand(), a.doctorCommand(), a.uiCommand(), a.fleetCommand(), a.workerCommand())
 	sayArguments(root)
 	return root
+}
+
+// badValue says what a flag takes.
+func badValue(err *pflag.InvalidValueError) error {
+	want := map[string]string{"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number",
+		"duration": "a time with its unit, such as 30s", "bool": "true or false"}[err.GetFlag().Value.Type()]
+	if want == "" {
+		return err
+	}
+	return fmt.Errorf("--%s %q: want %s", err.GetFlag().Name, err.GetValue(), want)
 }
 
 //go:embed help
