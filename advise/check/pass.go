@@ -181,7 +181,13 @@ func FuncName(fn *types.Func) string {
 }
 
 // NamedOf returns the named type that t is or points to, or nil.
-func NamedOf(t types.Type) *types.Named { return life.NamedOf(t) }
+func NamedOf(t types.Type) *types.Named {
+	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	named, _ := types.Unalias(t).(*types.Named)
+	return named
+}
 
 // IsNamed reports whether t, or what it points to, is the type path.name.
 func IsNamed(t types.Type, path, name string) bool {

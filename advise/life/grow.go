@@ -19,7 +19,6 @@ type Growth struct {
 	Sized  bool      // made with a capacity
 	Field  string    // the field that holds it between the rounds, as Type.field
 	Of     ssa.Value // what has the field, or nil
-	Cut    bool      // it begins as what was there, cut to no elements
 	Begin  ssa.Value // the value that makes it in this function, or nil
 }
 
@@ -128,8 +127,6 @@ func (p *Package) begins(v ssa.Value, kind Kind, g *Growth, heads map[*ssa.Basic
 			p.begins(x.Call.Args[0], kind, g, heads, seen)
 		}
 	case *ssa.Slice:
-		n, ok := x.High.(*ssa.Const)
-		g.Cut = g.Cut || ok && n.Int64() == 0
 		p.begins(x.X, kind, g, heads, seen)
 	case *ssa.UnOp:
 		if f, ok := x.X.(*ssa.FieldAddr); ok {

@@ -82,15 +82,12 @@ type Package struct {
 	callees   map[*ssa.Function][]*ssa.Function
 	dynamic   []*ssa.Function // functions that call interface methods or function values
 	closures  map[*ssa.Function]*ssa.MakeClosure
-	byName    map[string][]*ssa.Function       // methods, by name and type
-	sets      map[*types.TypeName][]*ssa.Store // by the struct that is set, all or a field
-	changed   map[*ssa.Global]bool
-	closed    []types.Type // what the channels carry that are closed
+	byName    map[string][]*ssa.Function // methods, by name and type
+	changed   map[*ssa.Global]bool       // package variables that other code than init sets
 
 	// computed on demand
-	listed  sync.Once // sites, objects, nodes and taken
+	listed  sync.Once // sites, nodes and taken
 	sites   []*Site
-	objects map[*types.TypeName][]*Site
 	nodes   map[token.Pos]ast.Node // by the position that SSA gives an instruction
 	taken   map[*ast.CompositeLit]token.Pos
 	placed  sync.Once // lines
@@ -118,7 +115,7 @@ func Build(s Source) (p *Package, err error) {
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
 		callees: map[*ssa.Function][]*ssa.Function{}, byName: map[string][]*ssa.Function{},
-		sets: map[*types.TypeName][]*ssa.Store{}, changed: map[*ssa.Global]bool{}}
+		changed: map[*ssa.Global]bool{}}
 	p.SSA.Build()
 	p.declared()
 	p.index()
@@ -179,7 +176,9 @@ func (p *Package) index() {
 				case *ssa.MakeClosure:
 					p.closures[i.Fn.(*ssa.Function)] = i
 				case *ssa.Store:
-					p.setting(i)
+					if at, ok := i.Addr.(*ssa.Global); ok && fn.Name() != "init" {
+						p.changed[at] = true
+					}
 				}
 				if call, ok := instr.(ssa.CallInstruction); ok {
 					p.calling(fn, call)
@@ -191,11 +190,6 @@ func (p *Package) index() {
 
 // calling records a call.
 func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
-	if b, ok := call.Common().Value.(*ssa.Builtin); ok && b.Name() == "close" {
-		if c, ok := call.Common().Args[0].Type().Underlying().(*types.Chan); ok && !p.Closes(c.Elem()) {
-			p.closed = append(p.closed, c.Elem())
-		}
-	}
 	if callee := static(call.Common()); callee != nil {
 		p.callers[callee] = append(p.callers[callee], call)
 		p.callees[fn] = append(p.callees[fn], callee)
@@ -220,3 +214,6 @@ func static(c *ssa.CallCommon) *ssa.Function {
 	}
 	return fn
 }
+
+// Changed reports whether other code than init sets a package variable.
+func (p *Package) Changed(v *ssa.Global) bool { return p.changed[v] }

@@ -69,12 +69,6 @@ func (p *Package) Sites() []*Site {
 			}
 		}
 		slices.SortStableFunc(p.sites, func(a, b *Site) int { return cmp.Compare(a.Pos(), b.Pos()) })
-		p.objects = map[*types.TypeName][]*Site{}
-		for _, s := range p.sites {
-			if s.Kind == Literal || s.Kind == New || s.Kind == Variable {
-				p.objects[nameOf(s.Type)] = append(p.objects[nameOf(s.Type)], s)
-			}
-		}
 	})
 	return p.sites
 }

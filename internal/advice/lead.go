@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -16,8 +15,9 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// leads say, by the kind of what allocates, which change would make the memory needless, and what has to hold for it.
-// Nothing proves that it does.
+// leads say, by the kind of what allocates, which change would make the memory needless, with the one condition that it
+// has. Nothing is said of a change that also depends on code elsewhere: whether a struct is copied or a key of maps,
+// whether its methods run side by side, who still reads what a field had before.
 var leads = map[life.Kind]func(*subject) string{
 	life.Literal: (*subject).leadObject, life.New: (*subject).leadObject, life.Variable: (*subject).leadVariable,
 	life.Make: (*subject).leadMake, life.Append: (*subject).leadAppend, life.Map: (*subject).leadMap,
@@ -28,16 +28,8 @@ var leads = map[life.Kind]func(*subject) string{
 		return ""
 	},
 	life.Concat: (*subject).leadConcat, life.Convert: (*subject).leadConvert, life.Box: (*subject).leadBox,
-	life.Closure:     (*subject).leadClosure,
 	life.MethodValue: func(*subject) string { return "made once for each receiver, and kept, it serves all its calls" },
-	life.Channel: func(k *subject) string {
-		if k.p.Closes(elementOf(k.s.Value)) {
-			return ""
-		}
-		return "a sync.Pool could keep channels for other calls, if they are never closed, and nobody receives or sends " +
-			"once one is put back"
-	},
-	life.Variadic: func(*subject) string { return "a function that takes one after the other needs no list" },
+	life.Variadic:    func(*subject) string { return "a function that takes one after the other needs no list" },
 	life.Go: func(*subject) string {
 		return "goroutines that take work from a channel serve all calls, without a start for each"
 	},
@@ -67,63 +59,27 @@ func (k *subject) sure() bool {
 	return k.dies() && len(k.life.rest) == 0 && k.life.in == shortName(k.c.function)
 }
 
-// result says what could become of a slice that the function returns.
-func (k *subject) result() string {
-	all := []string{"appended to a slice that the caller gives, it needs memory once, for callers that do not keep it"}
-	if e, ok := k.s.Node.(ast.Expr); ok && !check.IsBytes(k.p.Info.TypeOf(e)) && !methods(k.p.Info.TypeOf(e)) {
-		all = append(all, "an iterator (Go 1.23) needs none for callers that only range over it")
-	}
-	if recv := k.receiver(); recv != "" && k.p.Loop(k.s.Instr.Block()) == nil { // one at a time
-		all = append(all, recv+" could lend one that it keeps, until the next call, where its calls never run side by side")
-	}
-	return either(all...)
-}
+// ofCaller is what could become of a slice that callers get.
+const ofCaller = "appended to a slice that the caller gives, it needs memory once, for callers that do not keep it"
 
-// methods reports whether a type has methods, which callers may need.
-func methods(t types.Type) bool {
-	of, ok := types.Unalias(t).(*types.Named)
-	return ok && of.NumMethods() > 0
+// handed reports whether callers get the value itself, and not something that has it.
+func (k *subject) handed() bool {
+	return k.life.kind == escaped && !k.within() && slices.ContainsFunc(
+		slices.Collect(outermost(k.s.Func).Signature.Results().Variables()), func(r *types.Var) bool {
+			return types.IsInterface(r.Type()) && !check.IsError(r.Type()) || types.Identical(r.Type(), k.s.Value.Type())
+		})
 }
 
 // again says who could keep memory of which each call needs only the use.
 func (k *subject) again(what string) string {
-	text := "a sync.Pool, or the caller, could keep " + what + " for all calls"
-	if k.life.round && k.sure() {
+	text := "a sync.Pool, or whoever makes the calls one after the other, could keep " + what + " for all of them"
+	switch {
+	case k.life.round && k.sure():
 		return strings.TrimSuffix(what, ",") + ", made before the loop, could serve all its rounds"
-	}
-	if recv := k.receiver(); recv != "" {
-		text = recv + " could keep " + what + " for all its calls, where it has many, a sync.Pool for calls that run side " +
-			"by side"
-	}
-	if !k.sure() {
-		text = "if nobody keeps it, " + text
+	case !k.sure():
+		return "if nobody keeps it, " + text
 	}
 	return text
-}
-
-// receiver is the struct that has the function as a method with a pointer receiver, and outlives its calls; or "".
-func (k *subject) receiver() string {
-	if recv := outermost(k.s.Func).Signature.Recv(); recv != nil {
-		if of, ok := types.Unalias(recv.Type()).(*types.Pointer); ok {
-			if _, fields := of.Elem().Underlying().(*types.Struct); fields && !k.brief(of.Elem()) {
-				return named(k.p.Pkg, of.Elem())
-			}
-		}
-	}
-	return ""
-}
-
-// brief reports whether all that the package makes of a type dies in the functions that make it.
-func (k *subject) brief(t types.Type) bool {
-	made := 0
-	for _, s := range k.p.Objects(t) {
-		if types.Identical(s.Type, t) {
-			if made++; !k.p.Fate(s.Value).Dies() {
-				return false
-			}
-		}
-	}
-	return made > 0
 }
 
 // enclosing returns the outermost loop around the expression within its function, or nil.
@@ -168,110 +124,6 @@ func (k *subject) loop(at ast.Stmt) string {
 	return fmt.Sprintf("the loop at %s", line)
 }
 
-func (k *subject) leadMap() string {
-	var reuse string
-	if k.life.kind <= unproved {
-		reuse = k.again("one map, emptied by clear,")
-	}
-	made, ok := k.s.Instr.(*ssa.MakeMap)
-	if _, literal := k.s.Node.(*ast.CompositeLit); !ok || literal || life.Roomy(made) {
-		return reuse
-	}
-	room := "where the number of its entries can be told, make takes it"
-	if at := k.filled(); at != nil {
-		room = "made with its size, it does not grow in " + k.loop(at)
-	}
-	return either(room, cmp.Or(reuse, k.givenBack()))
-}
-
-// assigned is what an assignment gives the value to, and the function around it; nil for none.
-func (k *subject) assigned() (to ast.Expr, in ast.Node) {
-	for _, n := range k.path() {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			if i := slices.IndexFunc(n.Rhs, func(e ast.Expr) bool {
-				return e.Pos() <= k.s.Node.Pos() && k.s.Node.End() <= e.End()
-			}); i >= 0 && len(n.Lhs) == len(n.Rhs) && to == nil {
-				to = n.Lhs[i]
-			}
-		case *ast.FuncLit, *ast.FuncDecl:
-			return to, n
-		}
-	}
-	return nil, nil
-}
-
-// filled returns the first loop after the expression that uses what is assigned to, or nil.
-func (k *subject) filled() (loop ast.Stmt) {
-	to, fn := k.assigned()
-	if to == nil {
-		return nil
-	}
-	name := spelled(k.p, to)
-	ast.Inspect(fn, func(in ast.Node) bool {
-		at, ok := in.(ast.Stmt)
-		var body *ast.BlockStmt
-		switch in := in.(type) {
-		case *ast.RangeStmt:
-			body = in.Body
-		case *ast.ForStmt:
-			body = in.Body
-		}
-		if loop == nil && ok && body != nil && at.Pos() > k.s.Node.End() && k.uses(body, name) {
-			loop = at
-		}
-		return loop == nil
-	})
-	return loop
-}
-
-// uses reports whether code assigns to an element of what an expression names, or gives it to a call.
-func (k *subject) uses(body *ast.BlockStmt, name string) (found bool) {
-	is := func(e ast.Expr) bool { return e != nil && spelled(k.p, e) == name }
-	ast.Inspect(body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			found = found || slices.ContainsFunc(n.Lhs, func(e ast.Expr) bool {
-				at, ok := ast.Unparen(e).(*ast.IndexExpr)
-				return ok && is(at.X)
-			})
-		case *ast.CallExpr:
-			of, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
-			found = found || ok && is(of.X) || slices.ContainsFunc(n.Args, is) && !k.p.Info.Types[n.Fun].IsBuiltin()
-		}
-		return !found
-	})
-	return found
-}
-
-func (k *subject) leadVariable() string {
-	for _, use := range *k.s.Value.Referrers() {
-		made, ok := use.(*ssa.MakeClosure)
-		if !ok {
-			continue
-		}
-		if made.Fn.(*ssa.Function).Synthetic != "" { // the body of a loop over an iterator
-			return ""
-		}
-		text := "the function literal at " + k.x.position(k.p, made.Fn.Pos())
-		if !life.Only(made.Fn.(*ssa.Function).FreeVars[slices.Index(made.Bindings, k.s.Value)], loads) {
-			if of, _, ok := strings.Cut(k.life.holder.Name, "."); ok && k.life.kind == kept && k.life.holder.Kind == life.Field {
-				return text + " shares it: beside the function, as a field of " + of + ", it lies in that"
-			}
-			return text + " shares it: a struct made for the call, which has it and all else that the function captures " +
-				"as fields, and the function as a method, is one object"
-		}
-		text += " reads it: a copy of what that needs, in a variable that is set once, leaves it on the stack"
-		if alloc, ok := k.s.Value.(*ssa.Alloc); ok && slices.ContainsFunc(k.s.Func.Params, func(p *ssa.Parameter) bool {
-			return p.Name() == alloc.Comment
-		}) {
-			text += "; or take " + alloc.Comment + " by pointer"
-		}
-		return text
-	}
-	return k.leadObject()
-}
-
 // loads reports whether an instruction reads a variable, or a part of it.
 func loads(use ssa.Instruction) bool {
 	switch use.(type) {
@@ -283,40 +135,6 @@ func loads(use ssa.Instruction) bool {
 	return false
 }
 
-func (k *subject) leadObject() string {
-	t := named(k.p.Pkg, k.s.Type)
-	switch field, in := k.put(); {
-	case field != "":
-		of, _, _ := strings.Cut(field, ".")
-		return field + " could hold the " + t + " itself, if nearly all have one, nobody else has the pointer, and no " + of +
-			" is copied"
-	case in != "" && locks(k.s.Type):
-		return ""
-	case in != "":
-		return "a " + in + " of values has them in its own memory, if nobody keeps their addresses"
-	case k.life.kind <= unproved:
-		return k.again("one "+t) + "; set all of it each time"
-	case k.life.kind == escaped && k.list():
-		return k.result()
-	case k.life.kind == escaped && (locks(k.s.Type) || k.boxed()):
-		return "callers could give the one to fill"
-	case k.life.kind == escaped:
-		return "as a value it needs no memory, if callers do not keep its address; or they give the one to fill"
-	case k.life.holder.Kind == life.Field && !k.life.holder.Perhaps && k.pointsTo(k.life.holder.Name):
-		return "field " + k.life.holder.Name +
-			" could hold it as a value, if nearly all have one and nobody keeps its address"
-	}
-	return k.givenBack()
-}
-
-// boxed reports whether a pointer to the value is put into an interface, for which a value needs memory as well.
-func (k *subject) boxed() bool {
-	return slices.ContainsFunc(*k.s.Value.Referrers(), func(use ssa.Instruction) bool {
-		_, ok := use.(*ssa.MakeInterface)
-		return ok
-	})
-}
-
 // list reports whether a literal is that of a slice.
 func (k *subject) list() bool {
 	lit, ok := k.s.Node.(*ast.CompositeLit)
@@ -325,43 +143,6 @@ func (k *subject) list() bool {
 	}
 	_, ok = k.p.Info.TypeOf(lit).Underlying().(*types.Slice)
 	return ok
-}
-
-// put says where the value is put, if that is one place: in a field of a type, or in a slice, map or channel.
-func (k *subject) put() (field, in string) {
-	v, places := k.s.Value, 0
-	for _, use := range *v.Referrers() {
-		switch i := use.(type) {
-		case *ssa.Store:
-			if i.Val != v {
-				continue
-			}
-			switch at := i.Addr.(type) {
-			case *ssa.FieldAddr:
-				if field = k.fieldName(at); !k.pointsTo(field) && k.s.Kind != life.Closure {
-					field = ""
-				}
-			case *ssa.IndexAddr:
-				if len(takers(v)) > 0 { // in the list of last arguments
-					continue
-				}
-				in = "slice"
-			}
-			places++
-		case *ssa.MapUpdate:
-			if i.Value == v {
-				in, places = "map", places+1
-			}
-		case *ssa.Send:
-			if i.X == v {
-				in, places = "channel", places+1
-			}
-		}
-	}
-	if places > 1 {
-		return "", ""
-	}
-	return field, in
 }
 
 // fieldName is a field with the type that has it, or "".
@@ -398,88 +179,6 @@ func (k *subject) own(fn *types.Func) bool {
 	return u != nil && u.Module != nil && fn.Pkg() != nil && strings.HasPrefix(fn.Pkg().Path()+"/", u.Module.Path+"/")
 }
 
-func (k *subject) leadBox() string {
-	t := named(k.p.Pkg, k.s.Type)
-	var callee, place, pointer string
-	calls := takers(k.s.Value)
-	for _, c := range calls {
-		if fn := called(c); fn != nil && fn.Pkg() != nil && callee == "" {
-			callee = k.unboxed(fn, t)
-		}
-	}
-	switch {
-	case len(calls) > 0:
-	case k.life.kind == escaped:
-		place = k.returnedBox(t)
-	case k.life.kind == kept && k.life.holder.Kind != life.Global && k.life.holder.Kind <= life.Chan:
-		if place = k.boxPlace(); place != "" {
-			place += " could have the type " + t + ", if it holds nothing else"
-		}
-	}
-	if of, ok := k.s.Value.Type().Underlying().(*types.Interface); ok && of.NumMethods() > 0 {
-		pointer = "a pointer to a " + t + ", where there is one anyway and nobody asks for the type, " +
-			"has the same methods and needs no box"
-	}
-	return either(callee, place, pointer)
-}
-
-// boxPlace says what a box is put into, or returns "".
-func (k *subject) boxPlace() string {
-	for _, use := range *k.s.Value.Referrers() {
-		switch i := use.(type) {
-		case *ssa.Store:
-			switch at := i.Addr.(type) {
-			case *ssa.FieldAddr:
-				return "field " + k.fieldName(at)
-			case *ssa.IndexAddr:
-				return "elements of " + k.life.holder.String()
-			}
-		case *ssa.MapUpdate:
-			if i.Value == k.s.Value {
-				return "values of " + k.life.holder.String()
-			}
-			return "keys of " + k.life.holder.String()
-		case *ssa.Send:
-			return k.life.holder.String()
-		}
-	}
-	return ""
-}
-
-// returnedBox says which results need no box.
-func (k *subject) returnedBox(t string) string {
-	all := []string{t}
-	for _, b := range k.s.Func.Blocks {
-		if len(b.Instrs) == 0 {
-			continue
-		}
-		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-		if !ok {
-			continue
-		}
-		for _, r := range ret.Results {
-			box, ok := r.(*ssa.MakeInterface)
-			if !ok || !types.Identical(box.Type(), k.s.Value.Type()) {
-				continue
-			}
-			if other := named(k.p.Pkg, box.X.Type()); !slices.Contains(all, other) {
-				all = append(all, other)
-			}
-		}
-	}
-	switch n := len(all); {
-	case n > 4:
-		return "callers that need a " + t + " could have it from a function that returns no other type"
-	case n > 1:
-		return "results of the types " + strings.Join(all, ", ") + ", and one that says which it is, need no box"
-	}
-	text := "a result of type " + t + " needs no box, if nothing else is returned as it"
-	if k.s.Func.Signature.Recv() != nil {
-		text += ", and no interface asks for this method"
-	}
-	return text
-}
-
 // unboxed says how a function could be given a value of type t without a box, or returns "".
 func (k *subject) unboxed(fn *types.Func, t string) string {
 	for _, o := range instead[plainName(fn.FullName())] {
@@ -502,40 +201,6 @@ func (k *subject) unboxed(fn *types.Func, t string) string {
 		return nameOf(fn) + " could take " + t + " itself, or have a type parameter"
 	case fn.Pkg().Path() == "fmt":
 		return "append, strconv.Append… and WriteString write text and numbers without boxes"
-	}
-	return ""
-}
-
-func (k *subject) leadClosure() string {
-	if _, body := k.s.Node.(*ast.RangeStmt); body { // of a loop over an iterator
-		return ""
-	}
-	var names []string
-	made, reads := k.s.Value.(*ssa.MakeClosure), true
-	for n, v := range made.Bindings {
-		reads = reads && life.Only(made.Fn.(*ssa.Function).FreeVars[n], loads)
-		name := v.Name()
-		if of, ok := v.(*ssa.Alloc); ok {
-			name = of.Comment
-		}
-		if token.IsIdentifier(name) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	captures := strings.Join(names[:min(4, len(names))], ", ")
-	switch field, _ := k.put(); {
-	case captures == "":
-		return ""
-	case field != "":
-		return "field " + field + " could hold what the function captures (" + captures +
-			") in place of it, if it holds no other functions, and whoever calls it call a method of that"
-	case k.life.kind == escaped && !reads: // callers need the variables themselves
-		return ""
-	case k.life.kind == escaped:
-		return "in place of a function, callers could get what it needs as values (" + captures + ") and do the rest"
-	case k.life.kind <= unproved:
-		return "made once, as a method value that a struct keeps, it serves all calls: what it captures (" + captures +
-			") goes through that struct, if one call ends before the next begins"
 	}
 	return ""
 }
@@ -578,21 +243,94 @@ func (k *subject) appender() string {
 	return ""
 }
 
-// renewed says how one object that the callee makes could serve again, or returns "".
-func (k *subject) renewed() string {
-	call, ok := k.s.Instr.(*ssa.Call)
-	if !ok {
+func (k *subject) leadMap() string {
+	room := ""
+	made, ok := k.s.Instr.(*ssa.MakeMap)
+	if _, literal := k.s.Node.(*ast.CompositeLit); ok && !literal && !life.Roomy(made) {
+		room = "where the number of its entries can be told, make takes it"
+	}
+	if k.life.kind <= unproved {
+		return either(room, k.again("one map, emptied by clear,"))
+	}
+	return either(room, k.givenBack())
+}
+
+// leadVariable is about what a function literal shares with the function around it.
+func (k *subject) leadVariable() string {
+	for _, use := range *k.s.Value.Referrers() {
+		made, ok := use.(*ssa.MakeClosure)
+		if !ok {
+			continue
+		}
+		literal := made.Fn.(*ssa.Function)
+		if literal.Synthetic != "" || !life.Only(literal.FreeVars[slices.Index(made.Bindings, k.s.Value)], loads) {
+			return "" // the body of a loop over an iterator, or it changes the variable
+		}
+		text := "the function literal at " + k.x.position(k.p, literal.Pos()) +
+			" reads it: a copy of what that needs, in a variable that is set once, leaves it on the stack"
+		if alloc, ok := k.s.Value.(*ssa.Alloc); ok && slices.ContainsFunc(k.s.Func.Params, func(p *ssa.Parameter) bool {
+			return p.Name() == alloc.Comment
+		}) {
+			text += "; or take " + alloc.Comment + " by pointer"
+		}
+		return text
+	}
+	return k.leadObject()
+}
+
+func (k *subject) leadObject() string {
+	switch in := k.put(); {
+	case in != "" && locks(k.s.Type):
+		return ""
+	case in != "":
+		return "a " + in + " of values has them in its own memory, if nobody keeps their addresses"
+	case k.life.kind <= unproved:
+		return k.again("one "+named(k.p.Pkg, k.s.Type)) + "; set all of it each time"
+	case k.handed() && k.list():
+		return ofCaller
+	case k.handed():
+		return "callers could give the one to fill"
+	}
+	return k.givenBack()
+}
+
+// put says in what kind of container a pointer to the value is put, if that is its only place: a slice, map or channel.
+func (k *subject) put() (in string) {
+	v, places := k.s.Value, 0
+	for _, use := range *v.Referrers() {
+		switch i := use.(type) {
+		case *ssa.Store:
+			if i.Val != v {
+				continue
+			}
+			if _, ok := i.Addr.(*ssa.IndexAddr); ok {
+				if len(takers(v)) > 0 { // in the list of last arguments
+					continue
+				}
+				in = "slice"
+			}
+			places++
+		case *ssa.MapUpdate:
+			if i.Value == v {
+				in, places = "map", places+1
+			}
+		case *ssa.Send:
+			if i.X == v {
+				in, places = "channel", places+1
+			}
+		}
+	}
+	if places > 1 {
 		return ""
 	}
-	takes := func(sig *types.Signature) bool { // what the object holds on to
-		return slices.ContainsFunc(slices.Collect(sig.Params().Variables()), func(v *types.Var) bool {
-			return types.IsInterface(v.Type()) || check.HasPointers(v.Type()) && !check.IsString(v.Type())
-		})
-	}
-	for _, v := range life.Results(call) {
-		of, _, _ := types.LookupFieldOrMethod(v.Type(), true, nil, "Reset")
-		if reset, ok := of.(*types.Func); ok && (!takes(call.Call.Signature()) || takes(reset.Signature())) {
-			return nameOf(reset) + " lets one that you keep, or have from a sync.Pool, serve again, once nobody uses it"
+	return in
+}
+
+// leadBox says how the function that takes the value could do without the box.
+func (k *subject) leadBox() string {
+	for _, c := range takers(k.s.Value) {
+		if fn := called(c); fn != nil && fn.Pkg() != nil {
+			return k.unboxed(fn, named(k.p.Pkg, k.s.Type))
 		}
 	}
 	return ""

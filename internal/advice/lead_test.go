@@ -30,7 +30,7 @@ type keeper struct {
 type big struct{ a [40]int }
 
 func (k *keeper) made(n int) int {
-	b := make([]byte, n) // make: keeper could keep one slice for all its calls
+	b := make([]byte, n) // make: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice for all of them; clear it (Go 1.21) unless all of it is written
 	return len(fill(b))
 }
 
@@ -49,7 +49,7 @@ func given(n int) []byte {
 }
 
 func set(names []string) map[string]bool {
-	m := make(map[string]bool) // map made: does not grow in the loop over names
+	m := make(map[string]bool) // map made: = where the number of its entries can be told, make takes it
 	for _, n := range names {
 		m[n] = true
 	}
@@ -93,7 +93,7 @@ func (k *keeper) takes(n int) { k.boxes(n) } // boxing: m.keeper.boxes could tak
 func (k *keeper) boxes(v any) { fmt.Println(v) }
 
 func listed(n int) []int {
-	return []int{n, n} // composite literal: needs memory once, for callers that do not keep it; or an iterator (Go 1.23) needs none for callers that
+	return []int{n, n} // composite literal: = callers could give the one to fill
 }
 
 func reused(b, more []byte) []byte {
@@ -115,7 +115,7 @@ type list struct{ of []string }
 
 func (l *list) fill(names []string) {
 	for _, n := range names {
-		l.of = append(l.of, n) // append: field list.of keeps its memory, as m.go:115 cuts it; slices.Grow makes room for all rounds of the loop over names (m.go:105) at once, where
+		l.of = append(l.of, n) // append: -
 	}
 }
 
@@ -131,9 +131,9 @@ type rows struct{ of, all, some, buf, few []string }
 
 func (r *rows) fill(names []string) {
 	for _, n := range names {
-		r.of = append(r.of, n)     // append: = field rows.of, cut to [:0] in place of made again (m.go:128), keeps its memory, where its object is used again and nobody has the last list
-		r.all = append(r.all, n)   // append: = each rows begins without it: made with room where the object is made (m.go:130), or in one that serves again, it grows less
-		r.some = append(r.some, n) // append: = it begins with room (m.go:130)
+		r.of = append(r.of, n)     // append: -
+		r.all = append(r.all, n)   // append: -
+		r.some = append(r.some, n) // append: -
 	}
 }
 
@@ -143,9 +143,9 @@ func newRows(n int) *rows { return &rows{some: make([]string, 0, n)} }
 
 func (r *rows) need(n int) {
 	if cap(r.buf) < n {
-		r.buf = make([]string, n) // make: = it is made only where rows.buf has none, or too little (m.go:133): a rows that serves again has it
+		r.buf = make([]string, n) // make: -
 	}
-	r.few = make([]string, n) // make: = slices.Grow(r.few[:0], n)[:n] (Go 1.21) takes the last one's memory, if there is one that nobody has; clear it (Go 1.21) unless all of it is written
+	r.few = make([]string, n) // make: -
 }
 
 func handed(c chan []byte, n int) {
@@ -155,7 +155,7 @@ func handed(c chan []byte, n int) {
 }
 
 func to(b *[]byte, n int) {
-	*b = make([]byte, n) // make: slices.Grow((*b)[:0], n)[:n] (Go 1.21) takes
+	*b = make([]byte, n) // make: -
 }
 
 type brief struct{ n int }
@@ -166,7 +166,7 @@ func short(n int) int {
 }
 
 func (b *brief) sum() int {
-	list := make([]byte, b.n) // make: = a sync.Pool, or the caller, could keep one slice for all calls; clear it (Go 1.21) unless all of it is written
+	list := make([]byte, b.n) // make: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice for all of them; clear it (Go 1.21) unless all of it is written
 	return len(fill(list))
 }
 
@@ -201,7 +201,7 @@ func ranged2(a []string, b string) (n int) {
 }
 
 func literal() int {
-	m := map[string]int{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9} // map made: = a sync.Pool, or the caller, could keep one map, emptied by clear, for all calls
+	m := map[string]int{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9} // map made: = a sync.Pool, or whoever makes the calls one after the other, could keep one map, emptied by clear, for all of them
 	return len(m)
 }
 
@@ -233,7 +233,7 @@ func start(n int) {
 }
 
 var afterwards = func(n int) int {
-	b := make([]byte, n) // make: a sync.Pool, or the caller, could keep one slice for all calls
+	b := make([]byte, n) // make: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice for all of them; clear it (Go 1.21) unless all of it is written
 	return len(fill(b))
 }
 
@@ -252,7 +252,7 @@ func count(c chan string) map[string]int {
 }
 
 func answered() int {
-	c := make(chan int, 1) // channel: a sync.Pool could keep channels for other calls, if they are never closed, and nobody
+	c := make(chan int, 1) // channel: -
 	go func() { c <- 1 }()
 	return <-c
 }
@@ -277,7 +277,7 @@ func letters(r []rune) int {
 type raw []byte
 
 func (r *raw) set(n int) int {
-	b := make([]byte, n) // make: a sync.Pool, or the caller, could keep one slice
+	b := make([]byte, n) // make: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice for all of them; clear it (Go 1.21) unless all of it is written
 	return len(fill(b))
 }
 
@@ -287,22 +287,22 @@ func own(n int) { boxed(n) } // boxing: m.boxed could take int itself
 
 func boxed(v any) { fmt.Println(v) }
 
-func (k *keeper) keeps(n int) { k.last = n } // boxing: field keeper.last could have the type int
+func (k *keeper) keeps(n int) { k.last = n } // boxing: -
 
 func locked() *keeper {
-	return &keeper{lock: &sync.Mutex{}} // composite literal: keeper.lock could hold the sync.Mutex itself
+	return &keeper{lock: &sync.Mutex{}} // composite literal: = callers could give the one to fill
 }
 
 func later(n, m int) func() int {
-	return func() int { return n + m } // closure: callers could get what it needs as values (n, m)
+	return func() int { return n + m } // closure: -
 }
 
 func ranged(b big, each func(func(int))) {
-	each(func(i int) { b.a[i]++ }) // closure: what it captures (b)
+	each(func(i int) { b.a[i]++ }) // closure: -
 }
 
 func shared(each func(func())) (n int) {
-	sum := 0 // variable on the heap: shares it: a struct made for the call
+	sum := 0 // variable on the heap: -
 	each(func() { sum++ })
 	return sum
 }
@@ -334,7 +334,7 @@ func debugf(format string, args ...any) { fmt.Printf(format, args...) }
 
 func either(n int, s string) any {
 	if n > 0 {
-		return n // boxing: results of the types int, string, and one that says which it is
+		return n // boxing: -
 	}
 	return s
 }
@@ -343,7 +343,7 @@ type shower interface{ show() string }
 
 func (b big) show() string { return "" }
 
-func shown(b big, to func(shower)) { to(b) } // boxing: a pointer to a big, where there is one anyway
+func shown(b big, to func(shower)) { to(b) } // boxing: -
 
 func several(n int) (all []*big) {
 	for range n {
@@ -358,19 +358,19 @@ func sent(to chan *big) { to <- &big{} } // composite literal: a channel of valu
 
 func (k *keeper) copied(b []byte) []byte {
 	if len(b) > 9 {
-		return make([]byte, 9) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or keeper could lend one that it keeps, until the next call, where its calls never run side by side
+		return make([]byte, 9) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
 	}
-	return append([]byte(nil), b...) // append: needs memory once, for callers that do not keep it; or keeper could lend one that it keeps, until the next
+	return append([]byte(nil), b...) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
 }
 
 type hooked struct{ done func() int }
 
 func (h *hooked) hook(n, m int) {
-	h.done = func() int { return n + m } // closure: field hooked.done could hold what the function captures (n, m)
+	h.done = func() int { return n + m } // closure: -
 }
 
 func (h *hooked) counted() {
-	calls := 0 // variable on the heap: beside the function, as a field of hooked, it lies in that
+	calls := 0 // variable on the heap: -
 	h.done = func() int { calls++; return calls }
 }
 
@@ -387,18 +387,18 @@ type ring struct {
 }
 
 func (r *ring) grow(n int) {
-	all := make([]string, n) // make: = with room for all from the beginning, where their number can be told, it is made once
+	all := make([]string, n) // make: -
 	copy(all[copy(all, r.all[r.head:]):], r.all[:r.head])
 	r.all, r.head = all, 0
 }
 
 func (r *ring) wider(n int) {
-	all := make([]string, 0, n+1) // make: with room for all from the beginning
+	all := make([]string, 0, n+1) // make: -
 	r.all = append(all, r.all...)
 }
 
 func (r *ring) each(n int) {
-	all := make([]string, n) // make: with room for all from the beginning, where
+	all := make([]string, n) // make: -
 	for i, s := range r.all {
 		all[i] = s
 	}
@@ -406,7 +406,7 @@ func (r *ring) each(n int) {
 }
 
 func newRing(n int) *ring {
-	return &ring{all: make([]string, n)} // make: = each ring is new as well: one that serves again, once nobody has it, has this; an array in it serves short ones, if no ring is copied
+	return &ring{all: make([]string, n)} // make: -
 }
 
 type methodical []int
@@ -419,15 +419,15 @@ func (m methodical) sum() (n int) {
 }
 
 func (r *ring) result(n int) methodical {
-	return make(methodical, n) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or ring could lend one that it keeps, until the next call, where its calls never run side by side
+	return make(methodical, n) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
 }
 
 type cellOf struct{ value any }
 
 func boxes(all map[string]cellOf, list []any, texts map[string]any, n int) {
-	all["x"] = cellOf{n} // boxing: = field cellOf.value could have the type int, if it holds nothing else
-	list[0] = n + 1     // boxing: elements of
-	texts["y"] = n + 2  // boxing: values of what parameter texts refers to could have the type int
+	all["x"] = cellOf{n} // boxing: -
+	list[0] = n + 1     // boxing: -
+	texts["y"] = n + 2  // boxing: -
 }
 
 func elements(n int) map[int][]int {
@@ -435,7 +435,7 @@ func elements(n int) map[int][]int {
 	for k := range n {
 		all[k] = nil
 		for i := range n / (k + 1) {
-			all[k] = append(all[k], i) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or an iterator (Go 1.23) needs none for callers that only range over it
+			all[k] = append(all[k], i) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
 		}
 	}
 	return all
@@ -471,7 +471,7 @@ type stack []int
 func (s *stack) Pop() any {
 	last := (*s)[len(*s)-1]
 	*s = (*s)[:len(*s)-1]
-	return last // boxing: = a result of type int needs no box, if nothing else is returned as it, and no interface asks for this method
+	return last // boxing: -
 }
 
 func copied(b []byte) []byte {
@@ -479,7 +479,7 @@ func copied(b []byte) []byte {
 }
 
 func (r *ring) sorted(n int) {
-	all := make([]string, 0, n) // make: = the last one, cut to [:0], could serve again, once nobody has it, and if nothing reads it while this is filled
+	all := make([]string, 0, n) // make: -
 	for _, s := range r.all {
 		all = append(all, s+"x")
 	}
@@ -489,7 +489,7 @@ func (r *ring) sorted(n int) {
 type path struct{ parts []string }
 
 func (p path) and(s string) path {
-	parts := make([]string, len(p.parts)+1) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it; or an iterator (Go 1.23) needs none for callers that only range over it
+	parts := make([]string, len(p.parts)+1) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
 	parts[copy(parts, p.parts)] = s
 	return path{parts: parts}
 }
@@ -497,7 +497,7 @@ func (p path) and(s string) path {
 type pieces struct{ front, back []string }
 
 func (p *pieces) push(s string) {
-	p.front = append(p.front, s) // append: field pieces.front, cut to [:0] in place of made again
+	p.front = append(p.front, s) // append: -
 }
 
 func (p *pieces) merge() {
@@ -509,7 +509,7 @@ func (p *pieces) words(all []string) {
 	for _, s := range all {
 		p.back = p.back[:0]
 		for _, c := range s {
-			p.back = append(p.back, string(c)) // append: = field pieces.back keeps its memory, as m.go:498 cuts it
+			p.back = append(p.back, string(c)) // append: -
 		}
 	}
 }
@@ -552,19 +552,19 @@ func TestLeads(t *testing.T) {
 	}
 }
 
-// TestLeadKept: what benchmarks saw kept by a field is no value for the caller; a variable of theirs is no such place.
+// TestLeadKept: what benchmarks saw kept by a field is nothing for callers to fill; a variable of theirs is no such place.
 func TestLeadKept(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\ntype e struct{ next *e }\n\nfunc newE() *e { return &e{} }\n")
 	for kind, want := range map[life.HolderKind]bool{life.Field: false, life.MapEntry: false, life.Global: true} {
 		k := &subject{x: x, c: &cause{}, p: p, s: p.Sites()[0], t: &site{}, e: &Explained{},
 			life: lifetime{kind: kept, holder: life.Holder{Kind: kind, Name: "list.of"}}}
-		if got := k.lead(); strings.Contains(got, "as a value") != want {
+		if got := k.lead(); strings.Contains(got, "the one to fill") != want {
 			t.Errorf("%v: %q", kind, got)
 		}
 	}
 }
 
-// TestVariantsOfCalls: what is called beside a function, to write to memory that is kept or to serve again.
+// TestVariantsOfCalls: what is called beside a function, to write to memory that is kept, and what has one result.
 func TestVariantsOfCalls(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\nimport (\n\t\"io\"\n\t\"bufio\"\n\t\"sync\"\n)\n\ntype head struct{ n int }\n\n"+
 		"func (h head) Marshal() []byte { return make([]byte, h.n) }\n\n"+
@@ -577,14 +577,9 @@ func TestVariantsOfCalls(t *testing.T) {
 		"func (h *head) all() []int { return make([]int, h.n) }\n\nfunc i(h *head) []int { return h.all() }\n\n"+
 		"func (h *head) run(code string) []int { return make([]int, len(code)) }\n\n"+
 		"func j(h *head) []int { return h.run(\"x\") }\n\n"+
-		"var pool sync.Pool\n\nfunc get() *bufio.Reader { return pool.Get().(*bufio.Reader) }\n\n"+
-		"func l() *bufio.Reader { return get() }\n\nfunc m() {\n\tdefer table()\n\tdefer pool.Get()\n}\n")
-	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep",
-		"g": "bufio.Reader.Reset lets one that you keep, or have from a sync.Pool, serve again, once nobody uses it",
+		"var pool sync.Pool\n\nfunc m() {\n\tdefer table()\n\tdefer pool.Get()\n}\n")
+	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep", "g": "-", "i": "-", "m": "-", "o": "-",
 		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all",
-		"i": "-", "l": "-", "m": "-",
-		"o": "if one *wrapped may serve again, and nobody keeps it, a sync.Pool, or the caller, could keep it for all calls; or " +
-			"look at its arguments, or for another function",
 		"j": "what it makes of its arguments alone, which are always the same, can be prepared once"}
 	for _, s := range p.Sites() {
 		if in := s.Func.Name(); s.Kind == life.Call && want[in] != "" {

@@ -205,8 +205,12 @@ func (m *mender) free(name string) string {
 // mended is the finding that stands for a remedy with a fix.
 func (k *subject) mended(f fix) Finding {
 	at, end := k.p.Fset.Position(k.s.Node.Pos()), k.p.Fset.Position(k.s.Node.End())
+	in := ""
+	if fn, ok := outermost(k.s.Func).Object().(*types.Func); ok {
+		in = check.FuncName(fn)
+	}
 	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.e.Check,
-		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, Pkg: k.p.Pkg.Path(),
+		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: in, Pkg: k.p.Pkg.Path(),
 		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column, Start: at.Offset,
 			End: end.Offset}}, Edits: f}
 }

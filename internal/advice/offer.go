@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"cmp"
 	_ "embed"
 	"go/ast"
 	"go/token"
@@ -84,8 +83,7 @@ func (k *subject) has(n int, method string) bool {
 // ofAny matches types that lead to values of any type.
 var ofAny = regexp.MustCompile(`[*\]](any|interface\{\})$`)
 
-// offered says what to use instead of the callee, where something is known that fits the call, or that its arguments
-// may matter.
+// offered says what to use instead of the callee, where something is known that fits the call.
 func (k *subject) offered() string {
 	offers, known := instead[plainName(k.c.callee)]
 	if k.s != nil && runsOnce(k.s.Func) {
@@ -105,22 +103,17 @@ func (k *subject) offered() string {
 			return "; " + o.text
 		}
 	}
-	if k.s == nil || k.pooled() {
+	if k.s == nil {
 		return lent
 	}
-	if text := cmp.Or(k.appender(), k.renewed()); text != "" {
-		return "; " + text
+	text := k.appender()
+	if text == "" && !known && suits["constant"](k) {
+		text = k.same()
 	}
-	switch {
-	case known:
-		return lent
-	case suits["constant"](k):
-		if text := either(k.served(), k.same()); text != "" {
-			return "; " + text
-		}
+	if text == "" {
 		return lent
 	}
-	return "; " + either(k.served(), "look at its arguments, or for another function")
+	return "; " + text
 }
 
 // same says what could become of what a call returns that is given the same each time; "" where nothing is known.
@@ -162,44 +155,6 @@ func (k *subject) settled(e ast.Expr) bool {
 		return false
 	}
 	return !k.p.Changed(k.p.SSA.Var(v.Name()))
-}
-
-// pooled reports whether the callee has what it returns from a sync.Pool.
-func (k *subject) pooled() bool {
-	call, ok := k.s.Instr.(ssa.CallInstruction)
-	if !ok {
-		return false
-	}
-	fn := called(call.Common())
-	if fn == nil {
-		return false
-	}
-	p := k.x.pkg(frame{place: place{file: k.p.Fset.Position(fn.Pos()).Filename}})
-	if p == nil {
-		return false
-	}
-	at := slices.IndexFunc(p.Funcs, func(f *ssa.Function) bool {
-		of, ok := f.Object().(*types.Func)
-		return ok && of.Name() == fn.Name() && of.FullName() == fn.FullName()
-	})
-	return at >= 0 && slices.ContainsFunc(p.Funcs[at].Blocks, func(b *ssa.BasicBlock) bool {
-		return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
-			inner, ok := instr.(ssa.CallInstruction)
-			return ok && fullName(inner.Common()) == "sync.Pool.Get"
-		})
-	})
-}
-
-// served says what could keep an object that the callee returns; "" for texts and the like.
-func (k *subject) served() string {
-	if t := k.object(); t != nil {
-		who, unsure := strings.CutPrefix(k.again("it"), "if nobody keeps it, ")
-		if unsure {
-			who = "and nobody keeps it, " + who
-		}
-		return "if one " + named(k.p.Pkg, t) + " may serve again, " + who
-	}
-	return ""
 }
 
 // object is the type of the pointer, or of the interface with methods, that is all that the callee returns beside an

@@ -125,8 +125,8 @@ func NoBuffer(w io.Writer, s *strings.Reader) { io.Copy(w, s) }
 func SameArguments() string { return strings.Title("one") }
 `
 
-// TestOffers: what the standard library offers is said where it fits the call, and arguments are named only of calls
-// that have some.
+// TestOffers: what the standard library offers is said where it fits the call, and nothing of other calls but of those
+// whose arguments never change.
 func TestOffers(t *testing.T) {
 	x, p := explainerOf(t, offering)
 	method := regexp.MustCompile(`^\((\*?)(.*\.)(\w+)\)\.`)
@@ -149,7 +149,6 @@ func TestOffers(t *testing.T) {
 	}
 	for in, offers := range said {
 		want := map[byte]string{'Y': "; ", 'I': "; if nobody keeps it: ", 'L': "; if callers only look at it until the next call: ",
-			'A': "; look at its arguments",
 			'S': "; its arguments are always the same: if its result is, too"}[in[0]]
 		conditional := strings.HasPrefix(offers, "; if ")
 		if !strings.HasPrefix(offers, want) || (offers == "") != (want == "") ||

@@ -176,22 +176,3 @@ func endsOf(p *life.Package, v ssa.Value) (uses []ssa.Instruction) {
 	follow(v)
 	return uses
 }
-
-// pointsTo reports whether a field of the package's types is a pointer to what the expression makes.
-func (k *subject) pointsTo(field string) bool {
-	of, name, _ := strings.Cut(field, ".")
-	t, ok := k.p.Pkg.Scope().Lookup(of).(*types.TypeName)
-	if !ok {
-		return false
-	}
-	at, _, _ := types.LookupFieldOrMethod(t.Type(), true, k.p.Pkg, name)
-	v, ok := at.(*types.Var)
-	if !ok {
-		return false
-	}
-	to, ok := v.Type().Underlying().(*types.Pointer)
-	return ok && types.Identical(to.Elem(), k.s.Type)
-}
-
-// elementOf is the type of what a channel carries.
-func elementOf(c ssa.Value) types.Type { return c.Type().Underlying().(*types.Chan).Elem() }

@@ -300,19 +300,16 @@ func (v *verifier) measure(ctx context.Context, r *remedy, got *Verified) error 
 	return nil
 }
 
-// The maximum number of judges of a remedy. Those of a trial take less time.
-const (
-	most        = 4
-	mostOfTrial = 8
-)
+// mostJudges bounds the judges of a remedy, but in trials, where each takes little time: what helps most of them may
+// harm the last.
+const mostJudges = 4
 
 // contests builds both sides for the judges.
 func (v *verifier) contests(ctx context.Context, r *remedy, judges []judge) (out []contest, err error) {
-	most := most
-	if v.base != nil {
-		most = mostOfTrial
+	if v.base == nil {
+		judges = judges[:min(mostJudges, len(judges))]
 	}
-	for _, m := range judges[:min(most, len(judges))] {
+	for _, m := range judges {
 		con := contest{judge: m}
 		if con.fixed, err = v.build(ctx, r.with, m.pkg); err != nil {
 			return nil, fmt.Errorf("with it the tests of %s do not build: %w", m.pkg.ImportPath, err)

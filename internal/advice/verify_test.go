@@ -3,6 +3,7 @@ package advice
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"go/format"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+	"golang.org/x/perf/benchfmt"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -173,6 +175,27 @@ func TestJudges(t *testing.T) {
 	m.tally(many, stack("example.org/p.T.F", 9), 500)
 	if got, want := m.judges(), []judge{many, few}; !slices.Equal(got, want) {
 		t.Errorf("in the function: %v, want %v", got, want)
+	}
+}
+
+// TestAllJudgesOfTrials: what a trial does not run cannot lose.
+func TestAllJudgesOfTrials(t *testing.T) {
+	p := &testPackage{ImportPath: "example.org/p"}
+	judges := make([]judge, 3*mostJudges)
+	for i := range judges {
+		judges[i] = judge{p, fmt.Sprint("Benchmark", i), ""}
+	}
+	v := &verifier{}
+	v.built = map[string]string{fmt.Sprint(p.ImportPath, v.env): "p.test"}
+	for _, tt := range []struct {
+		base map[string][]*benchfmt.Result
+		want int
+	}{{nil, mostJudges}, {map[string][]*benchfmt.Result{}, len(judges)}} {
+		v.base = tt.base
+		got, err := v.contests(t.Context(), &remedy{}, judges)
+		if err != nil || len(got) != tt.want {
+			t.Errorf("%d contests, %v; want %d", len(got), err, tt.want)
+		}
 	}
 }
 
