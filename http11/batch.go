@@ -271,8 +271,8 @@ func (c *conn) drop(n int64, within time.Duration) bool {
 		c.sock.leave()
 	}
 	c.phase, c.waiting = phaseBody, true // keep the deadline set here
-	c.cx.readBy = deadline{}
 	c.armed = c.srv.clock.now(0) + within
+	c.cx.readBy = deadline{true, c.armed} // even after Shutdown's nudge
 	if c.nc.SetReadDeadline(time.Now().Add(within)) != nil {
 		return false
 	}

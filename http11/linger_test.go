@@ -2,7 +2,9 @@ package http11
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"testing"
@@ -54,6 +56,31 @@ func TestFloodOfUploads(t *testing.T) {
 		waitFor(t, "the connections' end", func() bool { return s.Stats().Conns == 0 })
 		if n := s.lingering.Load(); n != 0 {
 			t.Errorf("%d count as lingering when all are gone", n)
+		}
+	})
+}
+
+// A connection that waits for its client to see the end does so no longer
+// because the server shuts down meanwhile.
+func TestShutdownWhileLingering(t *testing.T) {
+	defer func(d time.Duration) { lingering = d }(lingering)
+	lingering = 100 * time.Millisecond
+	eachEngine(t, func(t *testing.T) {
+		s := &Server{Handler: HandlerFunc(func(*Context) { panic("deliberate") }), OnPanic: func(Request, any, []byte) {}}
+		_, r := dial(t, serve(t, s), "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		if _, err := io.ReadAll(r); err != nil { // the server has sent everything, the client stays
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(20 * time.Second); ; { // each call nudges the connection
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			err := s.Shutdown(ctx)
+			cancel()
+			if err == nil {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatal(err)
+			}
 		}
 	})
 }
