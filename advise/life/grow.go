@@ -20,6 +20,9 @@ type Growth struct {
 	Field  string    // the field that holds it between the rounds, as Type.field
 	Of     ssa.Value // what has the field, or nil
 	Begin  ssa.Value // the value that makes it in this function, or nil
+
+	// Cuts are where what was there is cut to no elements: a loop that has one begins a new list in each round.
+	Cuts []*ssa.Slice
 }
 
 // Growth returns how the target of an Append, MapGrow or Concat site grows.
@@ -49,7 +52,8 @@ func (p *Package) Growth(s *Site) (g Growth) {
 			grows = m.Parent() == s.Func && !l.Has(m.Block())
 		}
 		of, ok := g.Of.(ssa.Instruction)
-		if !grows || !l.Has(s.Instr.Block()) || ok && l.Has(of.Block()) { // each round has another object
+		if !grows || !l.Has(s.Instr.Block()) || ok && l.Has(of.Block()) || // each round has another object
+			slices.ContainsFunc(g.Cuts, func(cut *ssa.Slice) bool { return l.Has(cut.Block()) }) {
 			continue
 		}
 		if g.Most = l; g.Loop == nil {
@@ -127,6 +131,9 @@ func (p *Package) begins(v ssa.Value, kind Kind, g *Growth, heads map[*ssa.Basic
 			p.begins(x.Call.Args[0], kind, g, heads, seen)
 		}
 	case *ssa.Slice:
+		if n, ok := x.High.(*ssa.Const); ok && n.Int64() == 0 {
+			g.Cuts = append(g.Cuts, x)
+		}
 		p.begins(x.X, kind, g, heads, seen)
 	case *ssa.UnOp:
 		if f, ok := x.X.(*ssa.FieldAddr); ok {

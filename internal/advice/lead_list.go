@@ -46,6 +46,7 @@ func (k *subject) leadAppend() string {
 		at = k.p.Stmt(k.growth.Most)
 	}
 	switch {
+	case k.growth.Most == nil && len(k.growth.Cuts) > 0: // each round begins it again
 	case at == nil && outer != nil:
 		room = "made with room there, where the number of its elements can be told, it does not grow"
 	case at == nil && k.joins():

@@ -505,6 +505,29 @@ func (p *pieces) merge() {
 	p.front = all[1:]
 }
 
+func numbers(lines [][]byte, all []int) (sum int) {
+	var few []int
+	for _, line := range lines {
+		few = few[:0]
+		for _, c := range line {
+			few = append(few, int(c)) // append: make it with room for all rounds of the loop over line (m
+		}
+		sum += total(few)
+	}
+	for len(all) > 0 {
+		few = append(few[:0], all[0]) // append: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice, cut to [:0], for all of them
+		all, sum = all[1:], sum+total(few)
+	}
+	return sum
+}
+
+func total(all []int) (sum int) {
+	for _, n := range all {
+		sum += n
+	}
+	return sum
+}
+
 func (p *pieces) words(all []string) {
 	for _, s := range all {
 		p.back = p.back[:0]
