@@ -108,8 +108,10 @@ func showField(fields []string, name, value string) []string {
 // theirs parses the first request of input with net/http.
 func theirs(input []byte) (u understood, err error) {
 	// RFC 9112, section 2.2: a server should ignore an empty line before the
-	// request line. net/http does not.
-	input = bytes.TrimPrefix(input, []byte("\r\n"))
+	// request line. In net/http, its server does, two after POST.
+	for range 2 {
+		input = bytes.TrimPrefix(input, []byte("\r\n"))
+	}
 	src := bytes.NewReader(input)
 	br := bufio.NewReaderSize(src, 1<<20)
 	r, err := http.ReadRequest(br)

@@ -95,14 +95,14 @@ func (h *head) parse(last, buf []byte, lim *limits) (n int, err error) {
 // index, or 0 if the line is incomplete.
 func (h *head) requestLine(buf []byte, lim *limits) (int, error) {
 	i := 0
-	if len(buf) > 0 && buf[0] == '\r' { // skip one empty line, RFC 9112, section 2.2
+	for i < 4 && i < len(buf) && buf[i] == '\r' { // skip two empty lines, like net/http after POST; RFC 9112, section 2.2
 		switch {
-		case len(buf) == 1:
+		case i+1 == len(buf):
 			return 0, nil
-		case buf[1] != '\n':
+		case buf[i+1] != '\n':
 			return 0, errMethod
 		}
-		i = 2
+		i += 2
 	}
 	start := i
 	if len(buf)-i >= 8 && uint32(loadWord(buf, i)) == getWord {
