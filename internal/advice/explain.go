@@ -356,7 +356,9 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		k.growth = p.Growth(s)
 	}
 	e.Open = k.life.kind == unproved
-	k.life.near = k.life.kind > unproved && e.Measured > 0 && k.shared()
+	if e.Measured > 0 && k.shared() {
+		k.life.inBlock()
+	}
 	e.Lifetime = k.life.String()
 	if e.Measured > 0 {
 		e.Lifetime = fmt.Sprintf("in these benchmarks, %s: %s", text.Plural(e.Measured, "object"), e.Lifetime)

@@ -78,16 +78,24 @@ func (l lifetime) String() string {
 	if l.part > 0 && l.part < 0.95 {
 		text = "partly " + text
 	}
-	for _, other := range l.rest {
-		text += "; " + other.String()
-	}
 	if l.near {
 		text += ", or by what lies in the same 16 bytes"
+	}
+	for _, other := range l.rest {
+		text += "; " + other.String()
 	}
 	if l.unmeasured >= 0.05 {
 		text += fmt.Sprintf("; %.0f %% of its bytes not measured", 100*l.unmeasured)
 	}
 	return text
+}
+
+// inBlock says that each part which somebody keeps may be kept as a neighbour of other memory.
+func (l *lifetime) inBlock() {
+	l.near, l.rest = l.kind > unproved, slices.Clone(l.rest)
+	for i := range l.rest {
+		l.rest[i].inBlock()
+	}
 }
 
 // class says whether somebody keeps the memory.

@@ -45,3 +45,13 @@ func TestNearIsOfTheHolder(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestNeighbours: memory in a block with others may be kept by these, whichever part of it is kept.
+func TestNeighbours(t *testing.T) {
+	l := lifetime{kind: died, in: "f", part: 0.6, rest: []lifetime{{kind: escaped, in: "g", part: 0.4}}}
+	l.inBlock()
+	const want = "partly dies with the call of f; partly returned by g, or by what lies in the same 16 bytes"
+	if got := l.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
