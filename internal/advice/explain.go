@@ -392,7 +392,9 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 		return
 	}
 	if l.kind == died && k.life.kind == kept && k.life.holder.Kind >= life.Chan && k.life.holder.Kind <= life.Goroutine {
-		return // the call waits while the heap is read, other goroutines do not
+		// The call waits while the heap is read, other goroutines do not: they may be done with it, or never have run.
+		k.life.kind, k.life.open = unproved, "dies with the call of "+l.in+", or is kept by "+k.life.holder.String()
+		return
 	}
 	if l.kind == died && !k.outside() {
 		k.elsewhere = k.life.kind != died
