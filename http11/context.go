@@ -169,11 +169,11 @@ func (c *conn) hijack() (net.Conn, []byte, error) {
 func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // Context returns a context that ends when the handler returns, when the client
-// closes the connection or its side of it, and when the server is closed. To
-// detect a gone client, Readiness leaves the loop as MayBlock does, and
-// Goroutines waits for the client in a goroutine once the body has been read to
-// its end, or reading it has failed. Both happen only if Done or Err of the
-// context is called.
+// closes the connection or its side of it, when writing to it fails, and when
+// the server is closed. To detect a gone client, Readiness leaves the loop as
+// MayBlock does, and Goroutines waits for the client in a goroutine once the
+// body has been read to its end, or reading it has failed. Both happen only if
+// Done or Err of the context is called.
 func (c *Context) Context() context.Context {
 	x := c.must(c.enter(), "Context")
 	defer x.exit()

@@ -30,6 +30,9 @@ func (c *exchange) context(request *Context, parent context.Context) *requestCon
 		rc := &requestContext{request: *request}
 		rc.Context, rc.cancel = context.WithCancelCause(parent)
 		c.ctx = rc
+		if c.conn != nil && c.conn.broken {
+			rc.cancel(nil)
+		}
 	}
 	return c.ctx
 }

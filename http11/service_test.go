@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -131,6 +132,54 @@ func TestContextEndsWithTheClient(t *testing.T) {
 			nc, _ := dial(t, addr, "GET "+path+" HTTP/1.1\r\nHost: h\r\n\r\n")
 			nc.Close()
 			<-ended
+		}
+	})
+}
+
+// A handler that left a body unread is not watching for its client, but a write
+// tells.
+func TestContextEndsWithAFailedWrite(t *testing.T) {
+	config, trusting := secure()
+	eachEngine(t, func(t *testing.T) {
+		for _, encrypted := range []bool{false, true} {
+			for _, asked := range []string{"before", "after"} {
+				started, ended := make(chan bool), make(chan bool)
+				s := &Server{Handler: HandlerFunc(func(c *Context) {
+					var ctx context.Context
+					if asked == "before" {
+						ctx = c.Context()
+					}
+					started <- true
+					for err := error(nil); err == nil; err = c.Flush() {
+						c.WriteString("content")
+					}
+					if ctx == nil {
+						ctx = c.Context()
+					}
+					<-ctx.Done()
+					ended <- true
+				})}
+				if encrypted {
+					s.TLS = config
+				}
+				nc, err := net.Dial("tcp", serve(t, s))
+				if err != nil {
+					t.Fatal(err)
+				}
+				to := nc
+				if encrypted {
+					to = tls.Client(nc, trusting)
+				}
+				io.WriteString(to, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n") // an error shows in the wait
+				<-started
+				nc.(*net.TCPConn).SetLinger(0)
+				nc.Close()
+				select {
+				case <-ended:
+				case <-time.After(20 * time.Second):
+					t.Fatalf("asked for %s the write, with TLS %v: the context does not end", asked, encrypted)
+				}
+			}
 		}
 	})
 }

@@ -98,6 +98,9 @@ func (c *conn) wrote(err error) error {
 		c.srv.stats.timeouts.Add(1)
 	}
 	c.cx.failed = c.opError("write", err)
+	if rc := c.cx.ctx; rc != nil {
+		rc.cancel(nil) // the rest of a body may hide that the client is gone
+	}
 	return &writeError{c.cx.failed}
 }
 
