@@ -73,7 +73,7 @@ func (t *tuning) tryPods(budget float64) error {
 		arms = append(arms, fitted(t.answer.Setting, pod))
 	}
 	t.block++
-	records, failures := make([][]*cell.Record, len(arms)), make([]error, len(arms))
+	records, failures := make([][]*cell.Record, len(arms)), make([]*cell.Failure, len(arms))
 	began := t.spent
 	t.planned = t.answer.Runs + mostPods*len(arms)
 	rng := rand.New(rand.NewPCG(t.Seed, uint64(t.block)))
@@ -107,11 +107,18 @@ func (t *tuning) tryPods(budget float64) error {
 	return t.judgePods(arms, records, failures)
 }
 
-// judgePods compares each pod with the first arm.
-func (t *tuning) judgePods(arms []cell.Config, records [][]*cell.Record, failures []error) error {
+// judgePods compares each pod with the first arm. A pod where the program ran is none to recommend if it was killed in
+// another of the same memory: then it fits by chance.
+func (t *tuning) judgePods(arms []cell.Config, records [][]*cell.Record, failures []*cell.Failure) error {
 	results, err := t.compare(arms, records)
 	if err != nil {
 		return err
+	}
+	killed := map[int64]bool{}
+	for i, f := range failures {
+		if f != nil && f.Kind == cell.FailMemory {
+			killed[arms[i].Pod.MemoryBytes] = true
+		}
 	}
 	for i := 1; i < len(arms); i++ {
 		cost := results[i].by[costMetric]
@@ -129,6 +136,8 @@ func (t *tuning) judgePods(arms []cell.Config, records [][]*cell.Record, failure
 			return err
 		case broken != "":
 			p.Outcome, p.Reason = PodLoses, broken
+		case killed[p.Setting.Pod.MemoryBytes]:
+			p.Outcome, p.Reason = PodUnsure, "the program was killed in another pod of the same memory"
 		case cost.Pairs >= leastRounds && cost.Hi <= 1+podTolerance:
 			p.Outcome = PodKeeps
 		case cost.Pairs >= leastRounds && cost.Lo > 1+podTolerance:

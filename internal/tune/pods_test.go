@@ -81,6 +81,36 @@ func TestSmallestPod(t *testing.T) {
 	}
 }
 
+// TestPodThatFitsByChance: where another pod of the same memory killed the program, the next run may die, too.
+func TestPodThatFitsByChance(t *testing.T) {
+	tuned := newTuning(Config{Base: cell.Config{GC: cell.DefaultGC}, Objective: CPU}, nil)
+	var arms []cell.Config
+	var records [][]*cell.Record
+	for _, pod := range []string{"2:128MiB", "1:64MiB", "2:64MiB", "2:128MiB"} {
+		size, err := cell.ParsePod(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arm := fitted(tuned.Base, size)
+		var of []*cell.Record
+		for block := range 6 {
+			rec := &cell.Record{Cell: cell.Cell{Config: arm, Block: block}}
+			rec.Set(cell.TotalCPU, 1+0.001*float64(block))
+			of = append(of, rec)
+		}
+		arms, records = append(arms, arm), append(records, of)
+	}
+	failures := []*cell.Failure{2: {Kind: cell.FailMemory, Message: "OOM kill"}, 3: nil}
+	if err := tuned.judgePods(arms, records, failures); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{PodUnsure, PodFails, PodKeeps} {
+		if p := tuned.answer.Pods[i]; p.Outcome != want {
+			t.Errorf("%s: %s (%s), want %s", podName(p.Setting.Pod), p.Outcome, p.Reason, want)
+		}
+	}
+}
+
 // TestPodsBelowTheProgram: pods in which the program does not run take nothing from the answer.
 func TestPodsBelowTheProgram(t *testing.T) {
 	a := tuneInPods(t, "2:8MiB", "1:8MiB")

@@ -45,8 +45,8 @@ func recordPod(rec *cell.Record, u cgroup.Usage) {
 	if u.OOMKills == 0 {
 		return
 	}
-	text := fmt.Sprintf("the kernel killed the program: it needed more than the %s of its pod (%d OOM kills): "+
-		"allow more with --memory-max, or set a GOMEMLIMIT below it", cell.FormatBytes(size.MemoryBytes), u.OOMKills)
+	text := fmt.Sprintf("the kernel killed the program: it needed more than the %s of its pod (OOM kills: %d): "+
+		"allow more with --memory-max, or lower GOMEMLIMIT", cell.FormatBytes(size.MemoryBytes), u.OOMKills)
 	if rec.Err != nil {
 		rec.Err = &cell.Failure{Kind: cell.FailMemory, Message: text}
 		return

@@ -46,7 +46,7 @@ func TestPodThrottles(t *testing.T) {
 func TestPodRunsOutOfMemory(t *testing.T) {
 	const hog = "dd if=/dev/zero of=/dev/null bs=200M count=1 iflag=fullblock" // iflag: interrupts do not matter
 	rec := runInPod(t, cell.Pod{MemoryBytes: 24 << 20}, "exec "+hog)
-	const said = "24MiB of its pod (1 OOM kills)"
+	const said = "24MiB of its pod (OOM kills: 1)"
 	if rec.Err == nil || rec.Err.Kind != cell.FailMemory || !strings.Contains(rec.Err.Message, said) {
 		t.Errorf("killed for its memory: %v", rec.Err)
 	}
