@@ -47,7 +47,7 @@ func (t *tuning) conclude() {
 			"the program may take")
 	}
 	if a.Outcome != SetsItself {
-		first(t.ownLimit())
+		first(cmp.Or(t.ownLimit(), t.unseenLimit()))
 	}
 	if !t.Objective.rises(isServed(t.Base)) {
 		first(t.varies())

@@ -117,6 +117,17 @@ func (t *tuning) ownLimit() string {
 		"still acts: --gogc 50,200,400"
 }
 
+// unseenLimit doubts a limit of the answer that bounded the heap in no run, if the program may set its own.
+func (t *tuning) unseenLimit() string {
+	gc := t.answer.Setting.GC
+	acted := func(p Pilot) bool { return p.Beyond != 0 }
+	if gc.LimitBytes == 0 || gc == t.Base.GC || !slices.Contains(t.Calls, setLimit) || slices.ContainsFunc(t.pilots, acted) {
+		return ""
+	}
+	return "its binary contains " + setLimit + ", and no run needed its GOMEMLIMIT: if the program makes that call, its " +
+		"own limit holds, and GOMEMLIMIT bounds nothing"
+}
+
 // disobeys reports whether the goals ignore the settings, in at least so many cycles.
 func (f followed) disobeys(cycles int) bool {
 	return f.cycles >= cycles && 3*f.off > 2*f.cycles || f.cycles == 0 && f.none > 0

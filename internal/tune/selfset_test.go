@@ -140,6 +140,26 @@ func TestExceedsItsLimit(t *testing.T) {
 	}
 }
 
+// TestUnseenLimit: a limit that no run needed may not be in force, in a program that may set its own.
+func TestUnseenLimit(t *testing.T) {
+	for _, tc := range []struct {
+		calls []string
+		goal  int64 // MiB, under GOGC=800 and a limit of 64 MiB
+		said  bool
+	}{{[]string{setLimit}, 88, true}, {[]string{setLimit}, 55, false}, {[]string{setPercent}, 88, false}} {
+		tuned := newTuning(Config{Base: cell.Config{GC: cell.DefaultGC}, Objective: CPU, Calls: tc.calls}, nil)
+		tuned.answer.Setting.GC = setting(800, 64*mib)
+		rec := &cell.Record{Cell: cell.Cell{Config: tuned.answer.Setting}, Cycles: []cell.Cycle{
+			{StartBytes: 30 * mib, EndBytes: 31 * mib, LiveBytes: 10 * mib, GoalBytes: 32 * mib},
+			{StartBytes: 50 * mib, EndBytes: 51 * mib, LiveBytes: 10 * mib, GoalBytes: tc.goal * mib}}}
+		tuned.pilots = []Pilot{mustPilot(t, rec)}
+		tuned.conclude()
+		if said := strings.Contains(strings.Join(tuned.answer.Doubts, "; "), "no run needed its GOMEMLIMIT"); said != tc.said {
+			t.Errorf("%v: doubts %q", tc, tuned.answer.Doubts)
+		}
+	}
+}
+
 // TestSaysThatWorkVaries tunes a program that does up to three times as much in some
 // runs, and one that does not.
 func TestSaysThatWorkVaries(t *testing.T) {
