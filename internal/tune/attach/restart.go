@@ -139,7 +139,7 @@ func (r *Restarted) has(gc cell.GC) bool {
 // Settle implements Server.
 func (r *Restarted) Settle() (least, most time.Duration) { return r.settle, r.settle }
 
-// ticksPerSecond is the unit of CPU time in /proc: USER_HZ, the same everywhere.
+// ticksPerSecond is the unit of times in /proc: USER_HZ, the same everywhere.
 const ticksPerSecond = 100
 
 // serves reports whether the process still exists and runs the program.
@@ -194,20 +194,19 @@ func (r *Restarted) Look(ctx context.Context) (State, error) {
 	if err := r.mature(ctx); err != nil {
 		return State{}, err
 	}
-	stat := r.stat(r.pid)
-	statm, err1 := r.file(r.pid, "statm")
-	gc, _, err2 := r.settingOf(r.pid)
+	cpu, err1 := cpuTime(r.pid)
+	statm, err2 := r.file(r.pid, "statm")
+	gc, _, err3 := r.settingOf(r.pid)
 	pages := bytes.Fields(statm)
 	if !r.serves() || len(pages) < 2 {
 		return State{}, fmt.Errorf("tune: --attach: process %d has ended, by itself or by what was set: its log says why",
 			r.pid)
 	}
-	if err := errors.Join(err1, err2); err != nil {
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return State{}, fmt.Errorf("tune: --attach: process %d: %w", r.pid, err)
 	}
 	resident, _ := strconv.ParseInt(string(pages[1]), 10, 64)
-	return State{At: time.Now(), GC: gc, Found: r.found, PID: r.pid,
-		CPU:           (stat[11] + stat[12]) / ticksPerSecond, // utime, stime
+	return State{At: time.Now(), GC: gc, Found: r.found, PID: r.pid, CPU: cpu,
 		ResidentBytes: resident * int64(os.Getpagesize()),
 		GroupBytes:    cgroup.ReadProcess(os.DirFS("/"), r.pid).MemoryBytes}, nil
 }

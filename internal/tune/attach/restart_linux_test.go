@@ -113,6 +113,29 @@ func TestAgeOfAnything(t *testing.T) {
 	}
 }
 
+// TestSmallCPUTimes: the CPU time of a server that does little is not counted in hundredths of a second.
+func TestSmallCPUTimes(t *testing.T) {
+	r, err := NewRestarted(os.Getpid(), "true", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := func() float64 {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			t.Fatal(err)
+		}
+		return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+	}
+	const microsecond = 1e-6 // of either sum
+	for range 20 {
+		least := used() - 2*microsecond
+		s, err := r.Look(t.Context())
+		if most := used() + 2*microsecond; err != nil || s.CPU < least || s.CPU > most {
+			t.Errorf("%v s, want %v to %v; %v", s.CPU, least, most, err)
+		}
+	}
+}
+
 // TestYoungProcess: what a process occupies while it starts is no measure of what it needs.
 func TestYoungProcess(t *testing.T) {
 	dir := t.TempDir()
