@@ -121,7 +121,8 @@ func (t *tuning) ownLimit() string {
 func (t *tuning) unseenLimit() string {
 	gc := t.answer.Setting.GC
 	acted := func(p Pilot) bool { return p.Beyond != 0 }
-	if gc.LimitBytes == 0 || gc == t.Base.GC || !slices.Contains(t.Calls, setLimit) || slices.ContainsFunc(t.pilots, acted) {
+	if gc.LimitBytes == 0 || gc == t.Base.GC || !slices.Contains(t.Calls, setLimit) ||
+		slices.ContainsFunc(t.pilots, acted) {
 		return ""
 	}
 	return "its binary contains " + setLimit + ", and no run needed its GOMEMLIMIT: if the program makes that call, its " +
