@@ -113,9 +113,11 @@ func token(name string) bool {
 }
 
 // trailers passes on the trailer fields the handler set. The response becomes
-// chunked for them, and for those it announced, if it still can.
+// chunked for them, for those it announced, and for a Content-Length that the
+// handler has suppressed, if it still can.
 func (w *adaptedWriter) trailers() {
-	chunked := w.announce != nil
+	length, set := w.frozen["Content-Length"]
+	chunked := w.announce != nil || set && len(length) == 0
 	for _, name := range slices.Sorted(maps.Keys(w.header)) {
 		key, prefixed := strings.CutPrefix(name, http.TrailerPrefix)
 		if !prefixed && !slices.Contains(w.announce, name) || !token(key) || !trailing(knownID(key)) {

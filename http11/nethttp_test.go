@@ -346,6 +346,10 @@ func TestAdaptResponseDetails(t *testing.T) {
 			w.Header()["ETag"] = []string{"e", "f"}
 			w.Header().Set("etag", "g")
 		},
+		"no length": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Length"] = nil
+			io.WriteString(w, "<p>")
+		},
 		"reading nothing": func(w http.ResponseWriter, r *http.Request) {
 			n, err := r.Body.Read(nil)
 			io.Copy(io.Discard, r.Body) // a failure shows in the next read
