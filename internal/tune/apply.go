@@ -25,7 +25,7 @@ func (r *Answer) Deploy() ([]deploy.File, error) {
 	s := deploy.Setting{
 		Name: r.Service, Percent: c.GC.Percent, LimitBytes: c.GC.LimitBytes, Procs: c.GOMAXPROCS,
 		Unlimit: c.GC.LimitBytes == 0 && r.Base.GC.LimitBytes > 0, CPUs: c.Pod.CPUs, PodBytes: c.Pod.MemoryBytes,
-		Processes: r.Processes,
+		Processes: r.Processes, Beside: r.BesideBytes,
 	}
 	if pod != nil {
 		s.PeakBytes = int64(pod.PeakBytes.Hi)

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,6 +82,38 @@ func TestGuard(t *testing.T) {
 		if got := u.guard(m); got != 0 {
 			t.Errorf("%s: a guard of %d bytes", name, got)
 		}
+	}
+}
+
+// TestMemoryBesideTheLimit: the container of a program with memory from mmap holds what GOMEMLIMIT allows besides, which
+// no run needed yet.
+func TestMemoryBesideTheLimit(t *testing.T) {
+	const mapped = 300 * mib
+	rng := rand.New(rand.NewPCG(5, 5))
+	simulated := program(0.3)
+	r, err := Tune(Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC},
+		Objective: CPU, Seed: 1}, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := simulated.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		rec.Set(cell.RSSPeak, rec.Metrics[cell.RSSPeak]+mapped)
+		return rec, nil
+	})
+	if err != nil || r.Outcome != Recommended || r.Setting.GC.LimitBytes == 0 {
+		t.Fatal(r.Headline, err)
+	}
+	if r.BesideBytes < 0.9*mapped || r.BesideBytes > 1.1*mapped {
+		t.Errorf("%d MiB lie beside the limits, want about %d", r.BesideBytes/mib, mapped/mib)
+	}
+	r.Setting.GC.LimitBytes *= 2
+	files, err := r.Deploy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(files[0].Text, "# memory: ")
+	text, _, _ = strings.Cut(text, " ")
+	if got, err := strconv.Atoi(text); err != nil || int64(got) < (r.Setting.GC.LimitBytes+r.BesideBytes)/mib {
+		t.Errorf("a container of %d MiB and headroom for a limit of %d and %d MiB beside it; %v", got,
+			r.Setting.GC.LimitBytes/mib, r.BesideBytes/mib, err)
 	}
 }
 

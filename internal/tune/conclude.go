@@ -33,6 +33,9 @@ func (t *tuning) conclude() {
 	var waits moments
 	for _, p := range t.pilots {
 		waits.add(p.Waiting)
+		if limit := p.GC.LimitBytes * int64(max(a.Processes, 1)); limit > 0 {
+			a.BesideBytes = max(a.BesideBytes, int64(p.PeakBytes)-limit)
+		}
 	}
 	if a.Waiting = waits.mean(); a.Waiting > muchWaiting && a.Outcome != SetsItself {
 		contention := []string{fmt.Sprintf("contention: for %.0f %% of the time in which the program could run, it had "+

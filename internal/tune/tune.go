@@ -118,10 +118,12 @@ type Answer struct {
 	Pods       []PodTrial   `json:"pods,omitempty"`        // the smallest first
 	Others     []string     `json:"others,omitempty"`      // results of other GOMAXPROCS and builds
 	CliffBytes int64        `json:"cliff_bytes,omitempty"` // least GOMEMLIMIT that works
-	Doubts     []string     `json:"doubts,omitempty"`
-	Runs       int          `json:"runs"`
-	Seconds    float64      `json:"seconds"` // of running the program
-	Built      *Built       `json:"built,omitempty"`
+	// BesideBytes is the most that a run occupied above its GOMEMLIMIT, such as memory from mmap.
+	BesideBytes int64    `json:"beside_bytes,omitempty"`
+	Doubts      []string `json:"doubts,omitempty"`
+	Runs        int      `json:"runs"`
+	Seconds     float64  `json:"seconds"` // of running the program
+	Built       *Built   `json:"built,omitempty"`
 	// Processes is the most large processes that ran at once; 0 if there never were several. A
 	// GOMEMLIMIT applies to each, and PeakBytes are of all together.
 	Processes int `json:"processes,omitempty"`

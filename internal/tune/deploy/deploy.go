@@ -29,6 +29,7 @@ type Setting struct {
 	LimitBytes int64   // GOMEMLIMIT; 0 for none, which GOGC=off refuses
 	Unlimit    bool    // a GOMEMLIMIT is in force today, and LimitBytes is 0
 	PeakBytes  int64   // most resident memory that was measured, of all processes; 0 if unknown
+	Beside     int64   // bytes that runs occupied beside what their GOMEMLIMIT bounds, such as mmap; 0 if unknown
 	Processes  int     // that run at once; LimitBytes applies to each. 0 for one
 	CPUs       float64 // of the container, as a CPU limit; 0 if unknown
 	PodBytes   int64   // memory of the container that it was measured in; 0 to derive it
@@ -59,7 +60,7 @@ func (s Setting) Pod() (request, limit int64) {
 		n := (s.PodBytes + mib - 1) / mib * mib
 		return n, n
 	}
-	used := max(s.limits(), s.PeakBytes)
+	used := max(s.allowed(), s.PeakBytes)
 	if used <= 0 {
 		return 0, 0
 	}
@@ -71,8 +72,13 @@ func (s Setting) Pod() (request, limit int64) {
 	return up(used), up(used + max(used/parts, leastHeadroom))
 }
 
-// limits returns what the GOMEMLIMIT allows all processes together.
-func (s Setting) limits() int64 { return s.LimitBytes * int64(max(s.Processes, 1)) }
+// allowed returns what all processes together may occupy under the GOMEMLIMIT; 0 without one.
+func (s Setting) allowed() int64 {
+	if s.LimitBytes == 0 {
+		return 0
+	}
+	return s.LimitBytes*int64(max(s.Processes, 1)) + s.Beside
+}
 
 // Headroom explains the memory of the container in a sentence; "" if nothing is known about it.
 func (s Setting) Headroom() string {
@@ -88,10 +94,13 @@ func (s Setting) Headroom() string {
 		why = "the limit is soft and leaves out text, cgo, mmap"
 	}
 	what := "measured peak"
-	if s.limits() > s.PeakBytes {
+	if s.allowed() > s.PeakBytes {
 		what = "GOMEMLIMIT"
 		if s.Processes > 1 {
 			what = fmt.Sprintf("%d processes, each with GOMEMLIMIT", s.Processes)
+		}
+		if beside := s.Beside / mib; beside > 0 {
+			what += fmt.Sprintf(", and %d MiB that it does not bound", beside)
 		}
 	}
 	return fmt.Sprintf("memory: %d MiB (%s) and %d MiB of headroom: %s", request/mib, what, (limit-request)/mib, why)

@@ -22,6 +22,8 @@ func TestPod(t *testing.T) {
 			"that it was measured in"},
 		"four processes": {Setting{Percent: 800, LimitBytes: 90 * mib, PeakBytes: 300 * mib, Processes: 4}, 360, 400,
 			"360 MiB (4 processes, each with GOMEMLIMIT) and 40 MiB"},
+		"beside the heap": {Setting{Percent: 800, LimitBytes: 96 * mib, PeakBytes: 300 * mib, Beside: 264 * mib}, 360, 400,
+			"360 MiB (GOMEMLIMIT, and 264 MiB that it does not bound) and 40 MiB"},
 		"a peak over limit": {Setting{Percent: -1, LimitBytes: 180 * mib, PeakBytes: 270 * mib}, 270, 300,
 			"270 MiB (measured peak) and 30 MiB"},
 	} {
