@@ -208,8 +208,12 @@ func (m *mounted) interrupted() {
 	m.control().SetWriteDeadline(noDeadline)
 }
 
-// inform sends an informational response through net/http.
+// inform sends an informational response through net/http, which would send it
+// to HTTP/1.0 clients, too.
 func (m *mounted) inform(status int, fields []string) error {
+	if !m.r.ProtoAtLeast(1, 1) {
+		return nil
+	}
 	header := m.w.Header()
 	before := maps.Clone(header)
 	clear(header)

@@ -37,7 +37,8 @@ func TestMountedAdapt(t *testing.T) {
 	}
 }
 
-// A mounted server sends no informational response once the head is sent.
+// A mounted server sends no informational response once the head is sent, and
+// none to HTTP/1.0.
 func TestMountedInform(t *testing.T) {
 	handler := HandlerFunc(func(c *Context) {
 		if err := c.Inform(103, "Link", "early"); err != nil {
@@ -55,6 +56,10 @@ func TestMountedInform(t *testing.T) {
 		got := ask(t, base, "GET", "/", nil, "", false)
 		if got.header.Get("X-A") != "1" || got.header.Get("Link") != "" {
 			t.Errorf("%s", got)
+		}
+		old := talk(t, strings.TrimPrefix(base, "http://"), "GET / HTTP/1.0\r\n\r\n", false)
+		if strings.Contains(old, " 103 ") || !strings.Contains(old, "X-A: 1\r\n") {
+			t.Errorf("HTTP/1.0 is answered with %q", old)
 		}
 	}
 }
