@@ -30,6 +30,7 @@ type Restarted struct {
 	settle  time.Duration
 	pid     int
 	program string   // directory and command line, which identify a new process
+	exe     string   // its executable
 	found   cell.GC  // in the environment of the first process
 	env     []string // the variables behind found: a program may set by itself those that are missing
 	session int      // of the last command; 0 before the first
@@ -81,6 +82,7 @@ func newRestarted(proc fs.FS, pid int, command string, settle time.Duration) (*R
 		return nil, fmt.Errorf("tune: --attach %d: its program is not Go (it has no build information): GOGC does not "+
 			"affect it", pid)
 	}
+	r.exe = r.link(pid, "exe")
 	return r, nil
 }
 
@@ -111,9 +113,13 @@ func (r *Restarted) programOf(pid int) (string, error) {
 	if err == nil && len(data) == 0 {
 		err = errNoCommandLine
 	}
-	// The directory of another user's process cannot be read; dir is "" then.
-	dir, _ := fs.ReadLink(r.proc, path.Join(strconv.Itoa(pid), "cwd"))
-	return dir + "\x00" + string(data), err
+	return r.link(pid, "cwd") + "\x00" + string(data), err
+}
+
+// link returns where a link of the process points; "" if it is another user's.
+func (r *Restarted) link(pid int, name string) string {
+	to, _ := fs.ReadLink(r.proc, path.Join(strconv.Itoa(pid), name))
+	return to
 }
 
 // settingOf returns the setting in the environment of the process, and its variables.
@@ -240,9 +246,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 		return fail("%w", err)
 	}
 	r.session = cmd.Process.Pid
-	dir, line, _ := strings.Cut(r.program, "\x00")
-	want := fmt.Sprintf("a new process of the command line %s, in %s",
-		strings.ReplaceAll(strings.TrimSuffix(line, "\x00"), "\x00", " "), dir)
+	want := "a new process of the command line " + inWords(r.program)
 	ended, deadline, late := make(chan error, 1), time.After(restartWithin), time.After(quiet)
 	var returned <-chan time.Time // some time after the command
 	go func() { ended <- cmd.Wait() }()
@@ -264,7 +268,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 			return fail("within %v there was none: want %s", restartWithin, want)
 		case <-returned:
 			if away := r.elsewhere(); len(away) > 0 {
-				return fail("%s, and not in %s, where the process to tune ran: begin the command with cd", r.where(away[0]), dir)
+				return fail("%s; want %s: start it by the same words, after cd", r.where(away[0]), want)
 			}
 		case <-late:
 			r.sayOnce(fmt.Sprintf("--restart: waiting up to %v for %s, and for the command to return", restartWithin, want))
@@ -281,20 +285,24 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 	return nil
 }
 
-// elsewhere returns the processes of the command line that the last command started in another directory.
+// elsewhere returns the processes of the executable that the last command started with another command line or in
+// another directory.
 func (r *Restarted) elsewhere() []int {
-	_, line, _ := strings.Cut(r.program, "\x00")
-	return slices.DeleteFunc(r.which(func(program string) bool {
-		_, other, _ := strings.Cut(program, "\x00")
-		return other == line && program != r.program
-	}), func(pid int) bool { return int(r.stat(pid)[3]) != r.session })
+	return slices.DeleteFunc(r.which(func(program string) bool { return program != r.program }), func(pid int) bool {
+		return int(r.stat(pid)[3]) != r.session || r.link(pid, "exe") != r.exe
+	})
 }
 
-// where says in which directory the process runs.
+// where says as what the process runs.
 func (r *Restarted) where(pid int) string {
 	program, _ := r.programOf(pid)
-	dir, _, _ := strings.Cut(program, "\x00")
-	return fmt.Sprintf("process %d has the command line, but runs in %s", pid, dir)
+	return fmt.Sprintf("it started process %d, of the command line %s", pid, inWords(program))
+}
+
+// inWords formats a command line and its directory.
+func inWords(program string) string {
+	dir, line, _ := strings.Cut(strings.TrimSuffix(program, "\x00"), "\x00")
+	return strings.ReplaceAll(line, "\x00", " ") + ", in " + dir
 }
 
 // sayOnce logs what the first slow restart waits for.
@@ -345,7 +353,7 @@ func (r *Restarted) Restore(ctx context.Context) error {
 		return nil
 	}
 	err := r.Apply(ctx, r.found, 0)
-	state := "the server does not run"
+	state := "no process has its command line"
 	switch {
 	case err == nil || r.serves() && r.has(r.found):
 		return nil

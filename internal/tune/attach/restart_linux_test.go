@@ -55,28 +55,32 @@ func number(t *testing.T, dir string) int {
 
 const start = "\"$EXE\" serve >/dev/null 2>&1 & echo $! >pid; sleep 0.2"
 
-// TestRestartedElsewhere: a command that starts the server in another directory is told so, and what runs is not said
-// to be down.
+// TestRestartedElsewhere: a command that starts the server in another directory, or by another name, is told so, and
+// what runs is not said to be down.
 func TestRestartedElsewhere(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
-	t.Chdir(other)
 	t.Setenv(serving, "1")
 	t.Setenv("EXE", os.Args[0])
-	r, err := NewRestarted(started(t, dir), "kill $(cat "+dir+"/pid); "+start, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer func(d time.Duration) { quiet = d }(quiet)
 	quiet = 100 * time.Millisecond
-	for i, do := range []func() error{
-		func() error { return r.Apply(t.Context(), cell.GC{Percent: 300}, 0) },
-		func() error { return r.Restore(t.Context()) },
+	for _, tc := range []struct{ command, in, runs string }{
+		{"cd " + other + "; " + start, other, os.Args[0] + " serve, in " + other},
+		{"cd " + dir + "; ln -sf \"$EXE\" server; EXE=./server; " + start, dir, "./server serve, in " + dir},
 	} {
-		err := do()
-		now := number(t, other)
-		if err == nil || !strings.Contains(err.Error(), "but runs in "+other) || strings.Contains(err.Error(), "does not run") ||
-			!strings.Contains(err.Error(), "and not in "+dir) {
-			t.Errorf("%d: %v, where process %d runs", i, err, now)
+		r, err := NewRestarted(started(t, dir), "kill $(cat "+dir+"/pid); "+tc.command, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, do := range []func() error{
+			func() error { return r.Apply(t.Context(), cell.GC{Percent: 300}, 0) },
+			func() error { return r.Restore(t.Context()) },
+		} {
+			err := do()
+			says := fmt.Sprintf("it started process %d, of the command line %s; want a new process of the command line "+
+				"%s serve, in %s: ", number(t, tc.in), tc.runs, os.Args[0], dir)
+			if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "no process has") {
+				t.Errorf("%v\nwant %s", err, says)
+			}
 		}
 	}
 }
@@ -249,7 +253,7 @@ func TestRestarted(t *testing.T) {
 	}
 	r.command = "kill $(cat pid); while grep -q . /proc/$(cat pid)/cmdline; do sleep 0.01; done; false"
 	if err := r.Restore(t.Context()); err == nil || !strings.Contains(err.Error(), byHand+"kill") ||
-		!strings.HasPrefix(err.Error(), "the server does not run: ") {
+		!strings.HasPrefix(err.Error(), "no process has its command line: ") {
 		t.Errorf("it cannot be restored: %v", err)
 	}
 }
