@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,7 +29,7 @@ func (c command) of(ctx context.Context, name string, args ...string) *exec.Cmd 
 }
 
 // run returns the standard output of a program. If it fails, the error ends with its
-// last lines of output, those of standard error last.
+// last lines of output, those of standard error last, or with the begin of a panic.
 func (c command) run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	var out, errs bytes.Buffer
 	cmd := c.of(ctx, name, args...)
@@ -49,7 +50,13 @@ func (c command) compile(ctx context.Context, binary, pkg string, flags ...strin
 	return err
 }
 
+// lastLines returns the last n lines, or the first of a panic: these say why.
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if at := slices.IndexFunc(lines, func(line string) bool {
+		return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+	}); at >= 0 {
+		return strings.Join(lines[at:min(at+n, len(lines))], "\n")
+	}
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
