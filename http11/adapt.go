@@ -139,7 +139,7 @@ func (c *Context) httpRequest(server *http.Server) (*http.Request, error) {
 func (c *Context) describe(r *http.Request, server *http.Server) context.Context {
 	x := c.must(c.enter(), "Adapt")
 	defer x.exit()
-	ctx := context.Context(x.context(c, context.Background()))
+	ctx := context.Context(x.context(c))
 	if x.conn == nil { // ctx has the values of net/http
 		from := x.mount.r
 		r.RemoteAddr, r.TLS = from.RemoteAddr, from.TLS

@@ -79,6 +79,7 @@ type conn struct {
 	cx   exchange // its region is nil while there is no request
 
 	nc         net.Conn
+	parent     context.Context // from Server.ConnContext; unused if there is a sock
 	tryWrite   func(fd uintptr) bool
 	rest       []byte // operand of tryWrite
 	writeErrno syscall.Errno

@@ -177,7 +177,7 @@ func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 func (c *Context) Context() context.Context {
 	x := c.must(c.enter(), "Context")
 	defer x.exit()
-	return x.context(c, context.Background())
+	return x.context(c)
 }
 
 // SetReadDeadline makes reads of the body fail after t, overriding

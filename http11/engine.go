@@ -1,6 +1,7 @@
 package http11
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -53,6 +54,8 @@ func (c *Context) MayBlock() {
 // A looped is a connection of the engine Readiness, as conn sees it.
 type looped interface {
 	net.Conn
+	// context returns what Server.ConnContext returned.
+	context() context.Context
 	// leave makes this a goroutine that may wait.
 	leave()
 	// look makes waiting goroutines check their deadlines.

@@ -3,6 +3,7 @@
 package http11
 
 import (
+	"context"
 	"errors"
 	"net"
 )
@@ -12,6 +13,6 @@ type loops struct{}
 
 func newLoops(*Server) (*loops, error) { return nil, errors.ErrUnsupported }
 
-func (*loops) take(net.Conn) bool { return false }
-func (*loops) poke()              {}
-func (*loops) end()               {}
+func (*loops) take(net.Conn, context.Context) bool { return false }
+func (*loops) poke()                               {}
+func (*loops) end()                                {}

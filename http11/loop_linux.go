@@ -1,6 +1,7 @@
 package http11
 
 import (
+	"context"
 	"net"
 	"runtime"
 	"sync"
@@ -113,7 +114,7 @@ func newLoop(s *Server) (*loop, error) {
 
 // take gives nc to a loop and reports whether it could. It duplicates the
 // descriptor, because the runtime watches the one of package net.
-func (ls *loops) take(nc net.Conn) bool {
+func (ls *loops) take(nc net.Conn, ctx context.Context) bool {
 	raw := rawOf(nc)
 	if raw == nil {
 		return false
@@ -124,7 +125,7 @@ func (ls *loops) take(nc net.Conn) bool {
 		return false // for example out of descriptors
 	}
 	l := ls.all[int(ls.next.Add(1))%len(ls.all)]
-	l.send(&socket{loop: l, fd: fd, remote: nc.RemoteAddr()})
+	l.send(&socket{loop: l, fd: fd, remote: nc.RemoteAddr(), ctx: ctx})
 	nc.Close() // the other descriptor keeps the connection open
 	return true
 }

@@ -22,10 +22,19 @@ type requestContext struct {
 }
 
 // context returns the request's context, creating it on first use.
-func (c *exchange) context(request *Context, parent context.Context) *requestContext {
+func (c *exchange) context(request *Context) *requestContext {
 	if c.ctx == nil {
-		if c.conn == nil {
+		var parent context.Context
+		switch {
+		case c.conn == nil:
 			parent = c.mount.r.Context()
+		case c.conn.sock != nil:
+			parent = c.conn.sock.context()
+		default:
+			parent = c.conn.parent
+		}
+		if parent == nil {
+			parent = context.Background()
 		}
 		rc := &requestContext{request: *request}
 		rc.Context, rc.cancel = context.WithCancelCause(parent)

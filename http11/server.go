@@ -95,6 +95,11 @@ type Server struct {
 	// http.ErrAbortHandler is not reported.
 	OnPanic func(request Request, value any, stack []byte)
 
+	// ConnContext, if set, is called for each connection that is accepted. It
+	// returns the parent of the contexts of the connection's requests. nc is as the
+	// listener returned it, and for use during the call.
+	ConnContext func(nc net.Conn) context.Context
+
 	// OnConnError is called when a TLS handshake or an accept fails; remote is nil
 	// for accept. Stats counts these errors too.
 	OnConnError func(remote net.Addr, err error)
@@ -313,11 +318,15 @@ func (s *Server) removeListener(l net.Listener) {
 // start serves a connection on a loop or a goroutine of its own.
 func (s *Server) start(nc net.Conn) {
 	s.stats.accepted.Add(1)
+	var ctx context.Context
+	if s.ConnContext != nil {
+		ctx = s.ConnContext(nc)
+	}
 	if s.loops != nil && s.TLS == nil {
 		s.mu.Lock()
 		s.sockets++
 		s.mu.Unlock()
-		if s.loops.take(nc) {
+		if s.loops.take(nc, ctx) {
 			return
 		}
 		s.mu.Lock()
@@ -330,7 +339,7 @@ func (s *Server) start(nc net.Conn) {
 		nc = tls.Server(below, s.tls)
 	}
 	c := newConn(s, nc)
-	c.patient = below
+	c.patient, c.parent = below, ctx
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()

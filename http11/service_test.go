@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -179,6 +180,76 @@ func TestContextEndsWithAFailedWrite(t *testing.T) {
 				case <-time.After(20 * time.Second):
 					t.Fatalf("asked for %s the write, with TLS %v: the context does not end", asked, encrypted)
 				}
+			}
+		}
+	})
+}
+
+// Each request has the values of its own connection, also where descriptors are
+// used again, and ends with what ConnContext returned.
+func TestConnContext(t *testing.T) {
+	type key struct{}
+	config, trusting := secure()
+	eachEngine(t, func(t *testing.T) {
+		for _, encrypted := range []bool{false, true} {
+			base, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			var calls atomic.Int64
+			waiting := make(chan bool)
+			adapted := Adapt(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				fmt.Fprint(w, r.Context().Value(key{}), r.Context().Value(http.LocalAddrContextKey) != nil)
+			}))
+			s := &Server{Handler: HandlerFunc(func(c *Context) {
+				switch c.Path().String() {
+				case "/adapted":
+					adapted.ServeHTTP11(c)
+				case "/native":
+					fmt.Fprint(c, c.Context().Value(key{}), true)
+				case "/wait":
+					waiting <- true
+					<-c.Context().Done()
+					fmt.Fprint(c, context.Cause(c.Context()))
+				}
+			}), ConnContext: func(nc net.Conn) context.Context {
+				if calls.Add(1) == 1 {
+					return nil
+				}
+				return context.WithValue(base, key{}, nc.RemoteAddr())
+			}}
+			client := func(nc net.Conn) net.Conn { return nc }
+			if encrypted {
+				s.TLS = config
+				client = func(nc net.Conn) net.Conn { return tls.Client(nc, trusting) }
+			}
+			addr := serve(t, s)
+			for i := range 20 {
+				nc, err := net.Dial("tcp", addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				to, want := client(nc), nc.LocalAddr().String()+" true"
+				if i == 0 {
+					want = "<nil> true"
+				}
+				r := bufio.NewReader(to)
+				for _, path := range []string{"/native", "/adapted", "/native"} {
+					io.WriteString(to, "GET "+path+" HTTP/1.1\r\nHost: h\r\n\r\n") // an error shows in the answer
+					if _, got := answer(t, r); got != want {
+						t.Errorf("%s of connection %d has %q, want %q", path, i, got, want)
+					}
+				}
+				if i == 19 {
+					io.WriteString(to, "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
+					<-waiting
+					cancel()
+					if _, got := answer(t, r); got != "context canceled" {
+						t.Errorf("the context ended with %q", got)
+					}
+				}
+				nc.Close()
+			}
+			if n := calls.Load(); n != 20 {
+				t.Errorf("ConnContext was called %d times for 20 connections", n)
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package http11
 
 import (
+	"context"
 	"io"
 	"net"
 	"os"
@@ -35,12 +36,17 @@ type socket struct {
 	loop   *loop
 	fd     int
 	remote net.Addr
+	ctx    context.Context // from Server.ConnContext
 
 	// Owned by the leader. next, prev and slot belong to the wheel.
 	next, prev *socket
 	slot       int8
 	queued     bool // in loop.todo
 	late       bool // its deadline has passed
+
+	// pending publishes what the leader learned while the socket was away to the
+	// goroutine that has it.
+	pending atomic.Uint32
 
 	// state changes from resting to leading and back by the leader, from leading
 	// to away by whoever makes it leave, and from away to resting by the leader
@@ -56,9 +62,6 @@ type socket struct {
 	w        *worker // nil until a request begins to arrive; constant while away, when the leader uses its channels
 	deadline time.Duration
 
-	// pending publishes what the leader learned while the socket was away to the
-	// goroutine that has it.
-	pending atomic.Uint32
 	// onEnd publishes what the leader calls once the client is gone; nil or the
 	// current request's.
 	onEnd atomic.Pointer[func()]
@@ -291,6 +294,8 @@ func (s *socket) SetWriteDeadline(t time.Time) error {
 }
 
 func (s *socket) RemoteAddr() net.Addr { return s.remote }
+
+func (s *socket) context() context.Context { return s.ctx }
 
 func (s *socket) LocalAddr() net.Addr {
 	sa, err := unix.Getsockname(s.fd)
