@@ -29,7 +29,7 @@ func (c command) of(ctx context.Context, name string, args ...string) *exec.Cmd 
 }
 
 // run returns the standard output of a program. If it fails, the error ends with its
-// last lines of output, those of standard error last, or with the begin of a panic.
+// last lines of output, those of standard error last, or with the beginning of a panic.
 func (c command) run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	var out, errs bytes.Buffer
 	cmd := c.of(ctx, name, args...)
