@@ -105,7 +105,7 @@ func (r *Restarted) file(pid int, name string) ([]byte, error) {
 	return fs.ReadFile(r.proc, path.Join(strconv.Itoa(pid), name))
 }
 
-var errNoCommandLine = errors.New("no command line")
+var errNoCommandLine = errors.New("it has ended, or is of the kernel")
 
 // programOf returns the working directory and command line of the process.
 func (r *Restarted) programOf(pid int) (string, error) {
@@ -268,7 +268,9 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 			return fail("within %v there was none: want %s", restartWithin, want)
 		case <-returned:
 			if away := r.elsewhere(); len(away) > 0 {
-				return fail("%s; want %s: start it by the same words, after cd", r.where(away[0]), want)
+				program, _ := r.programOf(away[0])
+				return fail("it started process %d, of the command line %s; want %s: start it by the same words, after cd",
+					away[0], inWords(program), want)
 			}
 		case <-late:
 			r.sayOnce(fmt.Sprintf("--restart: waiting up to %v for %s, and for the command to return", restartWithin, want))
@@ -291,12 +293,6 @@ func (r *Restarted) elsewhere() []int {
 	return slices.DeleteFunc(r.which(func(program string) bool { return program != r.program }), func(pid int) bool {
 		return int(r.stat(pid)[3]) != r.session || r.link(pid, "exe") != r.exe
 	})
-}
-
-// where says as what the process runs.
-func (r *Restarted) where(pid int) string {
-	program, _ := r.programOf(pid)
-	return fmt.Sprintf("it started process %d, of the command line %s", pid, inWords(program))
 }
 
 // inWords formats a command line and its directory.
@@ -359,8 +355,6 @@ func (r *Restarted) Restore(ctx context.Context) error {
 		return nil
 	case r.serves():
 		state = fmt.Sprintf("process %d runs with another setting", r.pid)
-	case len(r.elsewhere()) > 0:
-		state = r.where(r.elsewhere()[0])
 	}
 	return fmt.Errorf("%s: %w; by hand: %s", state, err, r.ByHand())
 }
