@@ -10,7 +10,7 @@ import (
 type remedy struct {
 	finding   Finding
 	pkgs      []string       // import paths of the packages that it changes
-	functions []string       // around its changes, named as in a Finding
+	functions []string       // that it changes, and around its finding, named as in a Finding
 	seen      map[judge]seen // what judges allocate there
 	broken    error          // why it cannot be tried
 	alone     *Patch         // during its trial: what it changes beside the kept ones,
@@ -37,6 +37,12 @@ func (v *verifier) mechanical(f Finding) *remedy {
 	for name := range f.Edits {
 		if !within(name, v.at.root) {
 			m.broken = fmt.Errorf("%s is outside the module", name)
+		}
+	}
+	if alone, err := v.patch.beyond(f.Edits); err == nil { // room is made where a list begins, which others may call
+		for _, c := range alone.files {
+			names, _ := changed(c.old, c.new)
+			m.functions = append(m.functions, names...)
 		}
 	}
 	return m

@@ -178,6 +178,24 @@ func TestJudges(t *testing.T) {
 	}
 }
 
+// TestFunctionsOfAFix: benchmarks that run what a fix changes judge it, not only those of the line that it is for.
+func TestFunctionsOfAFix(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a.go")
+	const src = "package a\n\ntype T struct{ m map[int]int }\n\nfunc New() *T { return &T{m: map[int]int{}} }\n\n" +
+		"func (t *T) Set(n int) { t.m[n] = n }\n"
+	if err := os.WriteFile(name, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := &verifier{at: &module{root: dir}, patch: &Patch{base: dir, files: map[string]contents{}, kept: fix{}, src: texts{}}}
+	from := strings.Index(src, "map[int]int{}")
+	m := v.mechanical(Finding{Function: "T.Set", Pkg: "a",
+		Edits: fix{name: {{from, from + len("map[int]int{}"), "make(map[int]int, 99)"}}}})
+	if want := []string{"T.Set", "New"}; !slices.Equal(m.functions, want) {
+		t.Errorf("%q, want %q", m.functions, want)
+	}
+}
+
 // TestAllJudgesOfTrials: what a trial does not run cannot lose.
 func TestAllJudgesOfTrials(t *testing.T) {
 	p := &testPackage{ImportPath: "example.org/p"}
