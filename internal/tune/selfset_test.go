@@ -249,6 +249,7 @@ func TestOwnDefault(t *testing.T) {
 	}{
 		"fifty":     {obedient(50, 100, 20), obedient(400, 400, 8), unset, true},
 		"a hundred": {obedient(100, 100, 20), obedient(400, 400, 8), unset, false},
+		"few later": {obedient(50, 100, 20), obedient(1600, 1600, 1), unset, true},
 		"given":     {obedient(50, 100, 20), obedient(400, 400, 8), nil, false},
 		"always":    {obedient(50, 100, 20), obedient(50, 400, 20), unset, false},
 	} {
