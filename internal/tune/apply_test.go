@@ -85,19 +85,34 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestMemoryBesideTheLimit: the container of a program with memory from mmap holds what GOMEMLIMIT allows besides, which
-// no run needed yet.
-func TestMemoryBesideTheLimit(t *testing.T) {
-	const mapped = 300 * mib
+// mapped is what the program of tuneMapped occupies besides, such as memory from mmap.
+const mapped = 300 * mib
+
+func tuneMapped(maxRSS float64) (*Answer, error) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	simulated := program(0.3)
-	r, err := Tune(Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC},
-		Objective: CPU, Seed: 1}, func(c cell.Config, block int) (*cell.Record, error) {
+	return Tune(Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC},
+		Objective: CPU, Seed: 1, MaxPeakBytes: maxRSS}, func(c cell.Config, block int) (*cell.Record, error) {
 		rec := simulated.record(c, 0.01, rng)
 		rec.Cell.Block = block
 		rec.Set(cell.RSSPeak, rec.Metrics[cell.RSSPeak]+mapped)
 		return rec, nil
 	})
+}
+
+// TestBoundOnMemoryBesideTheLimit: what limits do not bound is taken off the memory allowed, before it is divided.
+func TestBoundOnMemoryBesideTheLimit(t *testing.T) {
+	const most = mapped + 140*mib
+	r, err := tuneMapped(most)
+	if err != nil || r.Outcome != Recommended || r.Choices[0].PeakBytes.Mid > most {
+		t.Errorf("%s, %v", r.Headline, err)
+	}
+}
+
+// TestMemoryBesideTheLimit: the container of a program with memory from mmap holds what GOMEMLIMIT allows besides, which
+// no run needed yet.
+func TestMemoryBesideTheLimit(t *testing.T) {
+	r, err := tuneMapped(0)
 	if err != nil || r.Outcome != Recommended || r.Setting.GC.LimitBytes == 0 {
 		t.Fatal(r.Headline, err)
 	}

@@ -33,10 +33,8 @@ func (t *tuning) conclude() {
 	var waits moments
 	for _, p := range t.pilots {
 		waits.add(p.Waiting)
-		if limit := p.GC.LimitBytes * int64(max(a.Processes, 1)); limit > 0 {
-			a.BesideBytes = max(a.BesideBytes, int64(p.PeakBytes)-limit)
-		}
 	}
+	a.BesideBytes = t.beside()
 	if a.Waiting = waits.mean(); a.Waiting > muchWaiting && a.Outcome != SetsItself {
 		contention := []string{fmt.Sprintf("contention: for %.0f %% of the time in which the program could run, it had "+
 			"to wait for a CPU; such runs count less", 100*a.Waiting)}
@@ -70,6 +68,16 @@ func (t *tuning) conclude() {
 			t.again[n-1]))
 	}
 	a.Headline = a.Sentence()
+}
+
+// beside returns the most bytes that a run occupied above its GOMEMLIMIT, such as memory from mmap.
+func (t *tuning) beside() (most int64) {
+	for _, p := range t.pilots {
+		if limit := p.GC.LimitBytes * int64(max(t.answer.Processes, 1)); limit > 0 {
+			most = max(most, int64(p.PeakBytes)-limit)
+		}
+	}
+	return most
 }
 
 // predict says what the model expects of each setting.

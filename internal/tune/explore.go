@@ -27,8 +27,8 @@ const (
 	sameMemory, lessMemory = 1.02, 0.95
 )
 
-// The bound parts are the limits to try, in 32nds of the memory that the user allows. A process
-// occupies about its limit, so coarser steps would waste memory where it matters most.
+// The bound parts are the limits to try, in 32nds of the memory that the user allows, less what limits do not bound. A
+// process occupies about its limit, so coarser steps would waste memory where it matters most.
 const mostBoundParts, leastBoundParts = 32, 26
 
 // A Candidate is a setting in a race of measured rounds.
@@ -64,7 +64,7 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 	}
 	sizes := limits(m.Cliff(), clearance, min(m.roof(), int64(1.2*most)))
 	for parts := int64(mostBoundParts); parts >= leastBoundParts; parts-- {
-		if limit := int64(t.MaxPeakBytes) * parts / mostBoundParts / mib * mib; limit > 0 {
+		if limit := (int64(t.MaxPeakBytes) - t.beside()) * parts / mostBoundParts / mib * mib; limit > 0 {
 			sizes = append(sizes, limit)
 		}
 	}

@@ -113,17 +113,16 @@ type Answer struct {
 	Predicted  []Prediction `json:"predicted,omitempty"`  // the whole curve, by GOMEMLIMIT, then GOGC
 	Waiting    float64      `json:"waiting,omitempty"`    // share of time in which it was runnable but had no CPU
 	// those of Predicted that none beats in both CPU time and peak memory, by ascending memory
-	Frontier   []Prediction `json:"frontier,omitempty"`
-	Rows       []Row        `json:"rows,omitempty"`        // by GOMAXPROCS, the default first
-	Pods       []PodTrial   `json:"pods,omitempty"`        // the smallest first
-	Others     []string     `json:"others,omitempty"`      // results of other GOMAXPROCS and builds
-	CliffBytes int64        `json:"cliff_bytes,omitempty"` // least GOMEMLIMIT that works
-	// BesideBytes is the most that a run occupied above its GOMEMLIMIT, such as memory from mmap.
-	BesideBytes int64    `json:"beside_bytes,omitempty"`
-	Doubts      []string `json:"doubts,omitempty"`
-	Runs        int      `json:"runs"`
-	Seconds     float64  `json:"seconds"` // of running the program
-	Built       *Built   `json:"built,omitempty"`
+	Frontier    []Prediction `json:"frontier,omitempty"`
+	Rows        []Row        `json:"rows,omitempty"`         // by GOMAXPROCS, the default first
+	Pods        []PodTrial   `json:"pods,omitempty"`         // the smallest first
+	Others      []string     `json:"others,omitempty"`       // results of other GOMAXPROCS and builds
+	CliffBytes  int64        `json:"cliff_bytes,omitempty"`  // least GOMEMLIMIT that works
+	BesideBytes int64        `json:"beside_bytes,omitempty"` // the most that a run occupied above its GOMEMLIMIT
+	Doubts      []string     `json:"doubts,omitempty"`
+	Runs        int          `json:"runs"`
+	Seconds     float64      `json:"seconds"` // of running the program
+	Built       *Built       `json:"built,omitempty"`
 	// Processes is the most large processes that ran at once; 0 if there never were several. A
 	// GOMEMLIMIT applies to each, and PeakBytes are of all together.
 	Processes int `json:"processes,omitempty"`
