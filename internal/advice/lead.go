@@ -31,7 +31,7 @@ var leads = map[life.Kind]func(*subject) string{
 	life.MethodValue: func(*subject) string { return "made once for each receiver, and kept, it serves all its calls" },
 	life.Variadic:    func(*subject) string { return "a function that takes one after the other needs no list" },
 	life.Go: func(*subject) string {
-		return "goroutines that take work from a channel serve all calls, without a start for each"
+		return "goroutines that take work from a channel serve all calls, without a start for each, if none waits for another"
 	},
 	life.Defer: func(*subject) string {
 		return "called where the round ends, on every way out of it, it does not wait for the function's end"
@@ -64,9 +64,13 @@ const ofCaller = "appended to a slice that the caller gives, it needs memory onc
 
 // handed reports whether callers get the value itself, and not something that has it.
 func (k *subject) handed() bool {
+	is := k.s.Value.Type()
+	if e, ok := k.s.Node.(ast.Expr); ok && k.list() { // a constant length makes an array
+		is = k.p.Info.TypeOf(e)
+	}
 	return k.life.kind == escaped && !k.within() && slices.ContainsFunc(
 		slices.Collect(outermost(k.s.Func).Signature.Results().Variables()), func(r *types.Var) bool {
-			return types.IsInterface(r.Type()) && !check.IsError(r.Type()) || types.Identical(r.Type(), k.s.Value.Type())
+			return types.IsInterface(r.Type()) && !check.IsError(r.Type()) || types.Identical(r.Type(), is)
 		})
 }
 
@@ -135,13 +139,13 @@ func loads(use ssa.Instruction) bool {
 	return false
 }
 
-// list reports whether a literal is that of a slice.
+// list reports whether the expression is a slice.
 func (k *subject) list() bool {
-	lit, ok := k.s.Node.(*ast.CompositeLit)
+	e, ok := k.s.Node.(ast.Expr)
 	if !ok {
 		return false
 	}
-	_, ok = k.p.Info.TypeOf(lit).Underlying().(*types.Slice)
+	_, ok = k.p.Info.TypeOf(e).Underlying().(*types.Slice)
 	return ok
 }
 
@@ -266,14 +270,8 @@ func (k *subject) leadVariable() string {
 		if literal.Synthetic != "" || !life.Only(literal.FreeVars[slices.Index(made.Bindings, k.s.Value)], loads) {
 			return "" // the body of a loop over an iterator, or it changes the variable
 		}
-		text := "the function literal at " + k.x.position(k.p, literal.Pos()) +
+		return "the function literal at " + k.x.position(k.p, literal.Pos()) +
 			" reads it: a copy of what that needs, in a variable that is set once, leaves it on the stack"
-		if alloc, ok := k.s.Value.(*ssa.Alloc); ok && slices.ContainsFunc(k.s.Func.Params, func(p *ssa.Parameter) bool {
-			return p.Name() == alloc.Comment
-		}) {
-			text += "; or take " + alloc.Comment + " by pointer"
-		}
-		return text
 	}
 	return k.leadObject()
 }
@@ -289,7 +287,7 @@ func (k *subject) leadObject() string {
 	case k.handed() && k.list():
 		return ofCaller
 	case k.handed():
-		return "callers could give the one to fill"
+		return "callers that do not keep it could give the one to fill"
 	}
 	return k.givenBack()
 }

@@ -52,7 +52,7 @@ func (k *subject) leadAppend() string {
 	case at == nil && k.joins():
 		room = "one slice made with the length of all parts needs no other"
 	case at != nil && !k.growth.Sized && (k.growth.Field == "" || k.fresh()) && !k.element():
-		room = "make it with room for all rounds of " + k.loop(at) + ", where their number can be told"
+		room = "make it with room for all rounds of " + k.loop(at) + ", where their number can be told, and most add to it"
 	}
 	reuse := ""
 	switch {

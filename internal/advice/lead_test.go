@@ -93,7 +93,7 @@ func (k *keeper) takes(n int) { k.boxes(n) } // boxing: m.keeper.boxes could tak
 func (k *keeper) boxes(v any) { fmt.Println(v) }
 
 func listed(n int) []int {
-	return []int{n, n} // composite literal: = callers could give the one to fill
+	return []int{n, n} // composite literal: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
 }
 
 func reused(b, more []byte) []byte {
@@ -122,7 +122,7 @@ func (l *list) fill(names []string) {
 func (l *list) refill(names []string) {
 	all := l.of[:0]
 	for _, n := range names {
-		all = append(all, n) // append: make it with room for all rounds of the loop over names (m
+		all = append(all, n) // append: -
 	}
 	l.of = all
 }
@@ -194,7 +194,7 @@ func collected(each func(func(int))) (all []int) {
 }
 
 func ranged2(a []string, b string) (n int) {
-	for _, s := range append(a, b) { // append: -
+	for _, s := range append(a, b) { // append: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice, cut to [:0], for all of them
 		n += len(s)
 	}
 	return n
@@ -207,7 +207,7 @@ func literal() int {
 
 func (k *keeper) several(n int) (all [][]byte) {
 	for range n {
-		all = append(all, make([]byte, n)) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+		all = append(all, make([]byte, n)) // make: -
 	}
 	return all
 }
@@ -290,7 +290,7 @@ func boxed(v any) { fmt.Println(v) }
 func (k *keeper) keeps(n int) { k.last = n } // boxing: -
 
 func locked() *keeper {
-	return &keeper{lock: &sync.Mutex{}} // composite literal: = callers could give the one to fill
+	return &keeper{lock: &sync.Mutex{}} // composite literal: = callers that do not keep it could give the one to fill
 }
 
 func later(n, m int) func() int {
@@ -307,7 +307,7 @@ func shared(each func(func())) (n int) {
 	return sum
 }
 
-func seen(b big, each func(func())) (n int) { // variable on the heap: or take b by pointer
+func seen(b big, each func(func())) (n int) { // variable on the heap: in a variable that is set once, leaves it on the stack
 	each(func() { println(b.a[0], b.a[1]) })
 	return n
 }
@@ -435,7 +435,7 @@ func elements(n int) map[int][]int {
 	for k := range n {
 		all[k] = nil
 		for i := range n / (k + 1) {
-			all[k] = append(all[k], i) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+			all[k] = append(all[k], i) // append: -
 		}
 	}
 	return all
@@ -447,7 +447,7 @@ type guard struct {
 }
 
 func newGuard() *guard {
-	return &guard{n: 1} // composite literal: = callers could give the one to fill
+	return &guard{n: 1} // composite literal: = callers that do not keep it could give the one to fill
 }
 
 func guards(n int) (all []*guard) {
@@ -459,7 +459,7 @@ func guards(n int) (all []*guard) {
 
 
 func newText() fmt.Stringer {
-	return &plainText{} // composite literal: = callers could give the one to fill
+	return &plainText{} // composite literal: = callers that do not keep it could give the one to fill
 }
 
 type plainText struct{ n int }
@@ -489,7 +489,7 @@ func (r *ring) sorted(n int) {
 type path struct{ parts []string }
 
 func (p path) and(s string) path {
-	parts := make([]string, len(p.parts)+1) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+	parts := make([]string, len(p.parts)+1) // make: -
 	parts[copy(parts, p.parts)] = s
 	return path{parts: parts}
 }
@@ -542,7 +542,7 @@ func (p *pieces) words(all []string) {
 func TestLeads(t *testing.T) {
 	x, p := explainerOf(t, leading)
 	lines := strings.Split(leading, "\n")
-	said := map[string]bool{}
+	said := map[int]bool{} // by line
 	for _, s := range p.Sites() {
 		if s.Node == nil {
 			continue
@@ -558,19 +558,19 @@ func TestLeads(t *testing.T) {
 		whole, exact := strings.CutPrefix(want, "= ")
 		switch {
 		case want == "-":
-			said[note] = said[note] || lead == ""
+			said[s.From] = said[s.From] || lead == ""
 		case exact:
-			said[note] = said[note] || lead == whole
+			said[s.From] = said[s.From] || lead == whole
 		default:
-			said[note] = said[note] || strings.Contains(lead, want)
+			said[s.From] = said[s.From] || strings.Contains(lead, want)
 		}
-		if !said[note] {
+		if !said[s.From] {
 			t.Logf("line %d, %v: %q", s.From, k.life, lead)
 		}
 	}
-	for _, line := range lines {
-		if _, note, ok := strings.Cut(line, " // "); ok && !said[note] {
-			t.Errorf("not said: %s", note)
+	for n, line := range lines {
+		if _, note, ok := strings.Cut(line, " // "); ok && !said[n+1] {
+			t.Errorf("line %d: not said: %s", n+1, note)
 		}
 	}
 }
