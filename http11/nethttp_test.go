@@ -103,6 +103,30 @@ func TestAdaptRefusedUpload(t *testing.T) {
 	}
 }
 
+// A response that is streamed before a large body was read says that the
+// connection closes: a client would lose its next request there.
+func TestAdaptStreamedBeforeTheBody(t *testing.T) {
+	for name, content := range map[string]int{"flushed": 1, "beyond what is held back": 100_000} {
+		t.Run(name, func(t *testing.T) {
+			likeNetHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Write(make([]byte, content)) // an error shows at the client
+				w.(http.Flusher).Flush()
+			}, nil, func(t *testing.T, addr string) string {
+				var all string
+				for _, length := range []int{1000, 1 << 20} {
+					_, r := dial(t, addr, fmt.Sprintf("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%01000d", length, 0))
+					resp, err := http.ReadResponse(r, nil)
+					if err != nil {
+						return err.Error()
+					}
+					all += fmt.Sprintf("%d %v %v; ", length, resp.Close, resp.TransferEncoding)
+				}
+				return all
+			})
+		})
+	}
+}
+
 // Handlers recognize the errors of body and writer by what net/http's are.
 func TestAdaptErrors(t *testing.T) {
 	type control = *http.ResponseController

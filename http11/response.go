@@ -410,6 +410,9 @@ func (c *exchange) freeze(n int, streaming bool) {
 // appendFraming appends the fields that say where the response ends and whether
 // the connection closes.
 func (c *exchange) appendFraming(n int64, streaming bool) {
+	if streaming && c.conn != nil && !c.skips() {
+		c.close = true // the handler may read the rest of the body, but has not
+	}
 	if c.declared >= 0 {
 		n, streaming = c.declared, false
 	}
