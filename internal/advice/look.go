@@ -52,6 +52,8 @@ func (k *subject) grown() string {
 	switch {
 	case k.s.Kind == life.MapGrow && k.firstGroup():
 		return "it is the memory of the map's first entries"
+	case k.s.Kind == life.MapGrow && k.firsts() > 0.5:
+		return "most of it is the memory of maps' first entries"
 	case k.growth.Field != "":
 		return "field " + k.growth.Field + " grows"
 	}
@@ -75,11 +77,17 @@ func (k *subject) grown() string {
 	return ""
 }
 
-// firstGroup reports whether nine tenths of the bytes have the size that a map
-// allocates for its first eight entries, whatever its size hint.
-func (k *subject) firstGroup() bool {
+// firstGroup reports whether the bytes are those of first groups.
+func (k *subject) firstGroup() bool { return k.firsts() > 0.9 }
+
+// firsts is the share of the bytes with the size that a map allocates for its first eight
+// entries, whatever its size hint.
+func (k *subject) firsts() float64 {
 	first := k.t.sizes[class(k.group())]
-	return first != nil && first.Bytes > k.t.Bytes/10*9
+	if first == nil {
+		return 0
+	}
+	return float64(first.Bytes) / float64(k.t.Bytes)
 }
 
 // group is the size of the group in which a map holds eight entries; 0 where it depends on type parameters.

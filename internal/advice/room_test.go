@@ -301,6 +301,20 @@ func put[K comparable](a map[int64]bool, b map[string][17]int, c map[string]stru
 	}
 }
 
+// TestFirstGroups: a map that is made again and again takes memory for its first entries, and does not grow.
+func TestFirstGroups(t *testing.T) {
+	x, p := explainerOf(t, "package m\n\nfunc put(a map[int64]bool) { a[1] = true }\n")
+	for first, want := range map[int64]string{95: "it is the memory of the map's first entries",
+		70: "most of it is the memory of maps' first entries", 20: "what grows is parameter a"} {
+		sizes := map[int64]*Totals{class(8 + 8*16): {Bytes: first}, 512: {Bytes: 100 - first}}
+		k := &subject{x: x, c: &cause{}, p: p, s: p.Sites()[0], t: &site{Totals: Totals{Bytes: 100}, sizes: sizes},
+			e: &Explained{}}
+		if got := k.grown(); got != want {
+			t.Errorf("%d of 100 bytes: %q, want %q", first, got, want)
+		}
+	}
+}
+
 // begins changes the first site of a kind in each function that has a comment, and compares the edit with it.
 func begins(t *testing.T, source string, kind life.Kind, change func(*mender) bool) {
 	t.Helper()
