@@ -179,8 +179,8 @@ func (k *subject) object() types.Type {
 	return nil
 }
 
-// ends says whether somebody keeps what a call makes: as measured, and as the code has it of the results. A method may
-// leave it in its receiver, and a function that returns no memory in its arguments.
+// ends says whether somebody keeps what a call makes: as measured, and as the code has it of its results on other
+// paths. Without a measurement nothing is sure to die: a Buffer may, and its bytes be returned.
 func (k *subject) ends() lifeKind {
 	if k.life.mixed {
 		return unproved
@@ -188,20 +188,14 @@ func (k *subject) ends() lifeKind {
 	if k.life.kind > unproved || k.s == nil || k.s.Value == nil {
 		return k.life.kind
 	}
-	ends, returns := died, false
+	ends := died
 	for _, v := range life.Results(k.s.Value) {
 		ends = max(ends, k.x.local(k.p, k.p.Fate(v), "").kind)
-		returns = returns || check.HasPointers(v.Type()) && !check.IsError(v.Type())
 	}
 	if k.life.kind == died { // what the code has beside it, the benchmarks did not do
 		return min(ends, unproved)
 	}
-	sig := k.s.Instr.(ssa.CallInstruction).Common().Signature()
-	takes := func(v *types.Var) bool { return v != nil && check.HasPointers(v.Type()) && !check.IsString(v.Type()) }
-	if takes(sig.Recv()) || !returns && slices.ContainsFunc(slices.Collect(sig.Params().Variables()), takes) {
-		ends = max(ends, unproved)
-	}
-	return ends
+	return max(ends, unproved)
 }
 
 // given are the arguments of the call; nil for none, or if the call is not found in the code.

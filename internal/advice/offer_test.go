@@ -39,7 +39,7 @@ func NoDeferred(s string) { defer strings.ToLower(s) }
 
 func NoList(s string) []string { return strings.Split(s, ",") }
 
-func YesDies(n int) int { return len(fmt.Sprint(n)) }
+func IfDies(n int) int { return len(fmt.Sprint(n)) }
 
 func LookReturned(n int) string { return fmt.Sprint(n) }
 
@@ -68,7 +68,7 @@ func LookRead(b *bytes.Buffer) string {
 	return line
 }
 
-func YesFailed(r io.Reader) (int, error) {
+func IfFailed(r io.Reader) (int, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return 0, err
@@ -161,7 +161,7 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// TestOffersOfMeasured: what was seen decides before the code.
+// TestOffersOfMeasured: what was seen decides before the code, and alone tells that memory dies.
 func TestOffersOfMeasured(t *testing.T) {
 	for _, tt := range []struct {
 		life lifetime
