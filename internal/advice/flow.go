@@ -155,7 +155,7 @@ func (x *explainer) flows(ctx context.Context, sites []Explained) error {
 			x.flow(e, copies, false)
 			e.Flow = "it is inlined, and goes to the heap where its copies do: " + e.Flow
 		case e.instead == unproven:
-			e.instead += "; the compiler names no single way to the heap"
+			e.instead += "; no single way to the heap was found"
 			if e.Verdict == Look && e.Remedy == unproven {
 				e.Remedy = e.instead
 			}

@@ -601,9 +601,8 @@ func TestVariantsOfCalls(t *testing.T) {
 		"func (h *head) run(code string) []int { return make([]int, len(code)) }\n\n"+
 		"func j(h *head) []int { return h.run(\"x\") }\n\n"+
 		"var pool sync.Pool\n\nfunc m() {\n\tdefer table()\n\tdefer pool.Get()\n}\n")
-	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep", "g": "-", "i": "-", "m": "-", "o": "-",
-		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all",
-		"j": "what it makes of its arguments alone, which are always the same, can be prepared once"}
+	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep", "g": "-", "i": "-", "j": "-", "m": "-", "o": "-",
+		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all"}
 	for _, s := range p.Sites() {
 		if in := s.Func.Name(); s.Kind == life.Call && want[in] != "" {
 			k := &subject{x: x, c: &cause{callee: "m.other"}, p: p, s: s, t: &site{}, life: lifetime{kind: unproved}}

@@ -116,21 +116,19 @@ func (k *subject) offered() string {
 	return "; " + text
 }
 
-// same says what could become of what a call returns that is given the same each time; "" where nothing is known.
+// same says what could become of what a function returns that is given the same each time; "" where nothing is known.
 func (k *subject) same() string {
 	call, ok := k.s.Node.(*ast.CallExpr)
 	instr, calls := k.s.Instr.(ssa.CallInstruction)
 	if !ok || !calls || k.s.Value == nil { // nobody has the result of a deferred call
 		return ""
 	}
-	fn := called(instr.Common())
-	switch {
-	case len(call.Args) > 0 && (fn == nil || fn.Signature().Recv() == nil):
+	switch fn := called(instr.Common()); {
+	case fn != nil && fn.Signature().Recv() != nil: // what it returns is made of the receiver, too
+	case len(call.Args) > 0:
 		return "its arguments are always the same: if its result is, too, and nobody changes it, one in a package " +
 			"variable can serve all"
-	case len(call.Args) > 0:
-		return "what it makes of its arguments alone, which are always the same, can be prepared once"
-	case fn != nil && fn.Signature().Recv() == nil && k.kept():
+	case fn != nil && k.kept():
 		return "if its result is always the same, and nobody changes it, one in a package variable can serve all"
 	}
 	return ""
