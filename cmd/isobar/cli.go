@@ -115,7 +115,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetIn(a.In)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		if invalid, ok := err.(*pflag.InvalidValueError); ok {
+		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = badValue(invalid)
 		} else if strings.Contains(c.Use, "-- COMMAND") {
 			err = fmt.Errorf("%w (flags of COMMAND go after --)", err)

@@ -76,12 +76,12 @@ func (k *subject) handed() bool {
 
 // again says who could keep memory of which each call needs only the use.
 func (k *subject) again(what string) string {
-	text := "a sync.Pool, or whoever makes the calls one after the other, could keep " + what + " for all of them"
-	switch {
-	case k.life.round && k.sure():
+	if k.life.round && k.sure() {
 		return strings.TrimSuffix(what, ",") + ", made before the loop, could serve all its rounds"
-	case !k.sure():
-		return "if nobody keeps it, " + text
+	}
+	text := "a sync.Pool, or whoever makes the calls one after the other, could keep " + what + " for all of them"
+	if !k.sure() {
+		text = "if nobody keeps it, " + text
 	}
 	return text
 }

@@ -128,13 +128,13 @@ func usedOnce(v ssa.Value) bool {
 }
 
 // shared reports whether the memory may share a block with that of others, and so live
-// as long as any of them: small objects without pointers do.
+// as long as any of them: small objects without pointers do. The profile counts blocks.
 func (k *subject) shared() bool {
 	if !k.outside() && k.s != nil && fixedSize(k.s) >= tinyBlock {
 		return false
 	}
 	sizes := append(slices.Collect(maps.Keys(k.t.sizes)), int64(k.e.Size)) // the mean, where the profile has no sizes
-	if slices.Min(sizes) > tinyBlock {                                     // the profile counts blocks
+	if slices.Min(sizes) > tinyBlock {
 		return false
 	}
 	texts := []life.Kind{life.Call, life.Concat, life.Convert}
