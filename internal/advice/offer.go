@@ -206,8 +206,8 @@ func (k *subject) given() []ast.Expr {
 	return nil
 }
 
-// compares reports whether an instruction only compares a value.
+// compares reports whether an instruction only asks whether a value equals another.
 func compares(use ssa.Instruction) bool {
 	i, ok := use.(*ssa.BinOp)
-	return ok && i.Op != token.ADD
+	return ok && (i.Op == token.EQL || i.Op == token.NEQ)
 }

@@ -26,6 +26,8 @@ var kept string
 
 func YesCompared(s string) bool { return strings.ToLower(s) == "a" }
 
+func NoOrdered(s, t string) bool { return strings.ToLower(s) < t }
+
 func NoStored(s string) { kept = strings.ToLower(s) }
 
 func YesElements(s string) (n int) {
