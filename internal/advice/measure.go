@@ -35,7 +35,7 @@ const (
 	measuredTimes  = "100x" // iterations of a benchmark
 	measuredWithin = 12 * time.Second
 	measuredPart   = time.Second        // more, for each of its parts
-	memoryLimit    = "GOMEMLIMIT=64MiB" // for a process whose heap is read repeatedly; each collection empties pools
+	memoryLimit    = "GOMEMLIMIT=64MiB" // to begin with: the heap is read repeatedly, and each collection empties pools
 )
 
 // A measurer measures lifetimes for one account. It runs the benchmarks again, with hooks in

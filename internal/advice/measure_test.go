@@ -155,6 +155,56 @@ func BenchmarkNext(*testing.B) {}
 	}
 }
 
+// TestHooksLeaveRoom: a benchmark that holds more than the first limit of memory is not collected without end.
+func TestHooksLeaveRoom(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("it builds and runs a benchmark")
+	}
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n",
+		"m.go": "package m\n\nfunc F(n int) []byte {\n\treturn make([]byte, n)\n}\n", "m_test.go": `package m
+
+import (
+	"runtime"
+	"testing"
+)
+
+var held [][]byte
+
+func BenchmarkF(b *testing.B) {
+	for len(held) < 160 {
+		held = append(held, F(1<<20))
+	}
+	for i := 0; i < 10*b.N; i++ {
+		held[i%160] = F(1<<20)
+	}
+	var s runtime.MemStats
+	if runtime.ReadMemStats(&s); s.NumGC > 60 {
+		b.Fatal(s.NumGC, "collections")
+	}
+}
+`})
+	mod, err := goEnv(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkgs, err := command{dir: dir}.benchPackages(t.Context(), []string{"."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &measurer{Config: Config{Progress: func(string) {}}, j: &joiner{}, tmp: t.TempDir(),
+		in: instrumenter{hooks: "example.org/m/" + hookPackage}, result: sightings{}, perBenchmark: time.Minute}
+	over := overlay{}
+	if err = m.lay(over, filepath.Join(dir, "m.go"), []int{4}); err == nil {
+		err = over.add(m.tmp, filepath.Join(dir, hookPackage, hookPackage+".go"), []byte(hookSource))
+	}
+	if err == nil {
+		err = m.measurePackage(t.Context(), over, &mod, pkgs[0], []string{"BenchmarkF"})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestHooksAreOld: modules with old language versions can be measured, too.
 func TestHooksAreOld(t *testing.T) {
 	dir := t.TempDir()
