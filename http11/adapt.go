@@ -98,14 +98,15 @@ func (c *Context) httpRequest(server *http.Server) (*http.Request, error) {
 		r.Proto = "HTTP/1.0"
 	}
 	uri := r.RequestURI
-	if r.Method == http.MethodConnect {
+	authority := r.Method == http.MethodConnect && uri[0] != '/'
+	if authority {
 		uri = "http://" + uri
 	}
 	var err error
 	if r.URL, err = url.ParseRequestURI(uri); err != nil {
 		return nil, err
 	}
-	if r.Method == http.MethodConnect {
+	if authority {
 		r.URL.Scheme = ""
 	}
 	for name, value := range c.Headers() {
@@ -116,10 +117,13 @@ func (c *Context) httpRequest(server *http.Server) (*http.Request, error) {
 			r.TransferEncoding = []string{"chunked"}
 		case id == idTrailer && h.chunked:
 			for announced := range strings.SplitSeq(value.String(), ",") {
+				if announced = strings.TrimSpace(announced); announced == "" {
+					continue
+				}
 				if r.Trailer == nil {
 					r.Trailer = http.Header{}
 				}
-				r.Trailer[textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(announced))] = nil
+				r.Trailer[textproto.CanonicalMIMEHeaderKey(announced)] = nil
 			}
 		default:
 			r.Header[key] = append(r.Header[key], value.String())

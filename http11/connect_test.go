@@ -3,6 +3,7 @@ package http11
 import (
 	"fmt"
 	"net/http"
+	"net/rpc"
 	"testing"
 )
 
@@ -90,5 +91,36 @@ func TestConnect(t *testing.T) {
 				}
 			})
 		}
+	})
+}
+
+// A triple is a service of net/rpc.
+type triple struct{}
+
+func (triple) Of(n int, result *int) error {
+	*result = 3 * n
+	return nil
+}
+
+// net/rpc sends CONNECT with a path, without a Host and with LF, and hijacks.
+func TestAdaptRPC(t *testing.T) {
+	s := rpc.NewServer()
+	if err := s.RegisterName("Triple", triple{}); err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(rpc.DefaultRPCPath, s)
+	likeNetHTTP(t, mux.ServeHTTP, nil, func(t *testing.T, addr string) (all string) {
+		c, err := rpc.DialHTTP("tcp", addr)
+		if err != nil {
+			return err.Error()
+		}
+		defer c.Close()
+		for n := range 3 {
+			result := 0
+			err := c.Call("Triple.Of", n, &result)
+			all += fmt.Sprint(result, err, "; ")
+		}
+		return all
 	})
 }

@@ -16,13 +16,14 @@ type head struct {
 // A startLine is the parsed request line.
 type startLine struct {
 	method, target span
-	// path and query are parts of the target; both are empty for CONNECT and for
-	// OPTIONS with an absolute target without path.
+	// path and query are parts of the target; both are empty for CONNECT to an
+	// authority and for OPTIONS with an absolute target without path.
 	path, query span
 	// authority is the host and port of the target if present, otherwise the value
 	// of Host (RFC 9112, section 3.3).
 	authority span
 	absolute  bool  // the target names the authority
+	bare      bool  // the head ends with the line, by two LF
 	minor     uint8 // HTTP/1.minor: 0 or 1
 }
 

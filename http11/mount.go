@@ -100,7 +100,7 @@ func appendHead(dst []byte, r *http.Request) []byte {
 	dst = append(dst, r.Method...)
 	dst = append(dst, ' ')
 	switch {
-	case r.Method == http.MethodConnect:
+	case r.Method == http.MethodConnect && r.URL.Path == "":
 		dst = append(dst, r.Host...)
 	case r.URL.Scheme != "" && r.URL.Host != "" && r.URL.Opaque == "": // as clients of a proxy send it
 		dst = append(dst, r.URL.Scheme+"://"+r.Host...)

@@ -237,10 +237,11 @@ func TestAdaptCloseNotify(t *testing.T) {
 // A handler sees the fields that it sees with net/http.
 func TestAdaptRequestFields(t *testing.T) {
 	for _, fields := range []string{
+		"Transfer-Encoding: chunked\r\nTrailer: , X,\r\n\r\n0\r\n",
 		"Pragma: no-cache\r\n", "Pragma: no-cache\r\nCache-Control: max-age=0\r\n", "Pragma: other\r\n",
 		"Pragma: other\r\nPragma: no-cache\r\n", "Cache-Control:\r\nPragma: no-cache\r\n",
 	} {
-		likeNetHTTP(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header) }, nil,
+		likeNetHTTP(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header, r.Trailer) }, nil,
 			func(t *testing.T, addr string) string {
 				_, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n"+fields+"\r\n")
 				_, seen := answer(t, r)

@@ -74,6 +74,10 @@ func (h *head) parse(last, buf []byte, lim *limits) (n int, err error) {
 			}
 			return 0, err
 		}
+		if h.bare {
+			h.section.reset()
+			return n, h.finish(lim)
+		}
 		if last != nil {
 			if end := h.repeat(last, buf, n); end > 0 {
 				return end, nil
@@ -148,6 +152,8 @@ func (h *head) version(buf []byte, i int) (int, error) {
 				h.minor = 1 // serve a higher minor version as 1.1, RFC 9110, section 2.5
 			}
 		case c == form[j]:
+		case j == 8 && c == '\n' && h.minor == 0:
+			return h.bareEnd(buf, i+j+1)
 		case j == 5 && classOf[c]&isDigit != 0:
 			return 0, errVersionMajor
 		case j >= 8:
@@ -157,6 +163,21 @@ func (h *head) version(buf []byte, i int) (int, error) {
 		}
 	}
 	return i + len(form), nil
+}
+
+// bareEnd parses the second LF of a head that is only an HTTP/1.0 request line and
+// two LF, which net/rpc and clients written by hand send (RFC 9112, section 2.2,
+// allows it). The request has no body, and the connection closes after it, so it
+// cannot hide another one.
+func (h *head) bareEnd(buf []byte, i int) (int, error) {
+	if i == len(buf) {
+		return 0, nil
+	}
+	if buf[i] != '\n' {
+		return 0, errLineEnd
+	}
+	h.bare = true
+	return i + 1, nil
 }
 
 // The most frequent methods and versions, as little-endian words.

@@ -32,10 +32,10 @@ func (h *head) scanTarget(buf []byte, i int, lim *limits) (int, error) {
 	}
 	method := h.method.of(buf)
 	switch {
+	case buf[i] == '/': // also of CONNECT, as net/rpc sends it
+		return h.originForm(buf, i, lim)
 	case string(method) == "CONNECT":
 		return h.authorityForm(buf, i)
-	case buf[i] == '/':
-		return h.originForm(buf, i, lim)
 	case buf[i] == '*':
 		if string(method) != "OPTIONS" {
 			return 0, errTargetForm

@@ -41,8 +41,8 @@ func (q Request) Method() View { return q.headPart("Method", &q.r.head.method) }
 func (q Request) Target() View { return q.headPart("Target", &q.r.head.target) }
 
 // Path returns the path of the target, not decoded. It is "*" for a request to
-// the server as a whole, and empty for CONNECT and for OPTIONS with an absolute
-// target without path.
+// the server as a whole, and empty for CONNECT to a host and port and for OPTIONS
+// with an absolute target without path.
 func (q Request) Path() View { return q.headPart("Path", &q.r.head.path) }
 
 // Query returns everything after the first question mark of the target, not
