@@ -64,7 +64,8 @@ func (c *exchange) mayWrite(n int) error {
 	case c.filter != nil: // the filter decides what is sent
 	case !c.mayHaveContent() && n > 0:
 		return ErrBodyNotAllowed
-	case c.declared >= 0 && c.written+int64(n) > c.declared:
+	case c.declared >= 0 && (c.excess || c.written+int64(n) > c.declared):
+		c.excess = true
 		return ErrContentLength
 	}
 	return nil
@@ -149,11 +150,9 @@ func streamContent[T string | []byte](c *exchange, p T) (int, error) {
 		part := p[sent:min(len(p), sent+flushBytes)]
 		c.reserve(len(part) + 16)
 		if c.chunked {
-			c.out = appendChunkSize(c.out, len(part))
-		}
-		c.out = append(c.out, part...)
-		if c.chunked {
-			c.out = append(c.out, "\r\n"...)
+			appendChunk(c, part)
+		} else {
+			c.out = append(c.out, part...)
 		}
 		sent += len(part)
 	}
@@ -163,8 +162,38 @@ func streamContent[T string | []byte](c *exchange, p T) (int, error) {
 	return sent, nil
 }
 
+// appendChunk appends content to the open chunk in out, or begins one: small writes
+// that are sent together share a chunk.
+func appendChunk[T string | []byte](c *exchange, p T) {
+	if c.chunkBytes == 0 {
+		c.chunk, c.out = len(c.out)-c.mark, append(appendChunkSize(c.out, len(p)), p...)
+		c.chunkBytes = len(p)
+		return
+	}
+	c.out = append(c.out, p...) // first: reading p may fault
+	var before, now [16]byte
+	old := strconv.AppendUint(before[:0], uint64(c.chunkBytes), 16)
+	c.chunkBytes += len(p)
+	size := strconv.AppendUint(now[:0], uint64(c.chunkBytes), 16)
+	if len(size) == len(old) {
+		copy(c.out[c.mark+c.chunk:], size)
+		return
+	}
+	c.splice(c.chunk, c.chunk+len(old), size)
+}
+
+// endChunk ends the open chunk, if there is one.
+func (c *exchange) endChunk() {
+	if c.chunkBytes > 0 {
+		c.chunkBytes = 0
+		c.reserve(len("\r\n"))
+		c.out = append(c.out, "\r\n"...)
+	}
+}
+
 // send sends out; positions in it are then invalid.
 func (c *exchange) send() error {
+	c.endChunk()
 	out := c.out
 	c.out, c.mark = out[:0], 0
 	if c.conn == nil {
@@ -238,6 +267,7 @@ func (c *exchange) correctLength() {
 
 // endChunks appends the last chunk and the trailer section.
 func (c *exchange) endChunks() {
+	c.endChunk()
 	c.reserve(8 + len(c.trailer))
 	c.out = append(c.out, "0\r\n"...)
 	c.out = append(c.out, c.trailer...)

@@ -1,6 +1,7 @@
 package http11
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -216,5 +217,82 @@ func TestRetain(t *testing.T) {
 			wg.Go(r.Release)
 		}
 		wg.Wait()
+	})
+}
+
+// Small writes share chunks, up to the next Flush, with either handler.
+func TestSmallWritesShareChunks(t *testing.T) {
+	write := func(w io.Writer, flush func()) {
+		flush()
+		for _, size := range []int{1, 15, 16, 255, 256, 4095, 4096, 1, 40_000, 100_000, 3} {
+			for range 3 {
+				io.WriteString(w, strings.Repeat("x", size)) // an error shows at the client
+			}
+		}
+		flush()
+		for range 10_000 {
+			io.WriteString(w, "abcdefg")
+		}
+	}
+	for name, h := range map[string]Handler{
+		"native": HandlerFunc(func(c *Context) {
+			c.SetTrailer("X-End", "1")
+			write(c, func() { c.Flush() }) // as above
+		}),
+		"adapted": Adapt(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Trailer", "X-End")
+			write(w, w.(http.Flusher).Flush)
+			w.Header().Set("X-End", "1")
+		})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T) {
+				addr := serve(t, &Server{Handler: h})
+				all := talk(t, addr, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", false)
+				resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(all)), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(resp.Body)
+				want := strings.Repeat("x", 3*(1+15+16+255+256+4095+4096+1+40_000+100_000+3)) + strings.Repeat("abcdefg", 10_000)
+				if string(body) != want || err != nil || resp.Trailer.Get("X-End") != "1" {
+					t.Errorf("%d bytes of content, want %d; %v, trailer %v", len(body), len(want), err, resp.Trailer)
+				}
+				if more := len(all) - len(body); more > 1000 {
+					t.Errorf("the head and the framing take %d bytes", more)
+				}
+			})
+		})
+	}
+}
+
+// A write beyond the declared length is refused, and so is what follows it: the client
+// would see it in the wrong place. After Recall, content can be declared again.
+func TestNothingFollowsRefusedContent(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		for _, declared := range []int{4, 1 << 20} {
+			prefix := strings.Repeat("x", declared-2)
+			addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
+				c.SetContentLength(int64(declared))
+				for _, p := range []string{prefix, "long", "ab"} {
+					if _, err := c.WriteString(p); (err == ErrContentLength) != (p != prefix) {
+						t.Errorf("%.10q: %v", p, err)
+					}
+				}
+				if c.Path().Equal("/again") {
+					c.Recall()
+					c.SetContentLength(2)
+					if _, err := c.WriteString("ok"); err != nil && declared == 4 {
+						t.Error(err)
+					}
+				}
+			})})
+			for path, want := range map[string]string{"/": prefix, "/again": "ok"} {
+				all := talk(t, addr, "GET "+path+" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", false)
+				if _, content, _ := strings.Cut(all, "\r\n\r\n"); content != want && (declared == 4 || path == "/") {
+					t.Errorf("%s, %d bytes declared: %.20q arrives, want %.20q", path, declared, content, want)
+				}
+			}
+		}
 	})
 }

@@ -40,6 +40,9 @@ type progress struct {
 	framing   int // start of the fields that the server adds last
 	digits    int // start of the Content-Length value
 	content   int // start of the content
+	chunk     int // start of the open chunk, if chunkBytes > 0
+
+	chunkBytes int // data of the open chunk, whose end is not in out yet
 
 	state     respState
 	touched   bool // the handler has set a status
@@ -48,6 +51,7 @@ type progress struct {
 	chunked   bool
 	lines     bool // a field was added
 	untyped   bool // guess the Content-Type once there is enough content
+	excess    bool // a write beyond the declared length was refused: what follows it would be misplaced
 	unsized   bool // to HEAD, by a handler of net/http: it may have left the content out
 	status    int
 	declared  int64 // Content-Length as the handler set it, or -1
@@ -245,7 +249,7 @@ func (c *exchange) recall() (View, bool) {
 	kept := c.take(n)
 	copy(kept, collected) // the two may overlap
 	c.r.refer(baseContent, kept)
-	c.state, c.written, c.declared, c.announced = stateHead, 0, -1, 0
+	c.state, c.written, c.declared, c.announced, c.excess = stateHead, 0, -1, 0, false
 	return c.r.part(c.epoch, baseContent, span{0, uint32(n)}), true
 }
 
