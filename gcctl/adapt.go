@@ -52,9 +52,9 @@ type lawState struct {
 // the budget. It can be negative.
 func (l law) cap(share, live float64, s lawSample) float64 {
 	if l.budget == 0 {
-		return policyMaxPercent
+		return policy.maxPercent
 	}
-	return 100 * (share*float64(l.budget) - float64(s.overhead) - live) / max(live+float64(s.roots), policyLeastLive)
+	return 100 * (share*float64(l.budget) - float64(s.overhead) - live) / max(live+float64(s.roots), policy.leastLive)
 }
 
 // room is the cap to plan with. If a full heap turns out to be all live, which the runtime
@@ -62,36 +62,36 @@ func (l law) cap(share, live float64, s lawSample) float64 {
 // growth that the runtime then allows the next heaps.
 func (l law) room(live float64, s lawSample) float64 {
 	if l.budget == 0 {
-		return policyMaxPercent
+		return policy.maxPercent
 	}
-	return 100 * (l.most(s) - live) / (1 + policySurge) / max(live+float64(s.roots), policyLeastLive)
+	return 100 * (l.most(s) - live) / (1 + policy.surge) / max(live+float64(s.roots), policy.leastLive)
 }
 
 // most is the largest planned heap: even if all of it is live, the consecutive collections
 // that follow end within the budget.
 func (l law) most(s lawSample) float64 {
-	return (policyReserve*float64(l.budget) - float64(s.overhead)) / math.Pow(policyOverrun, policyInARow)
+	return (policy.reserve*float64(l.budget) - float64(s.overhead)) / math.Pow(policy.overrun, policy.inARow)
 }
 
 // excess returns by how many bytes the live heap exceeds the largest one that allows GOGC
 // to be shedPercent: according to room if the law plans, otherwise if the heap just fits.
 func (l law) excess(s lawSample, plans bool) int64 {
-	fits := (policyReserve*float64(l.budget) - float64(s.overhead)) / (1 + policyShedPercent/100)
+	fits := (policy.reserve*float64(l.budget) - float64(s.overhead)) / (1 + policy.shedPercent/100)
 	if plans {
-		fits = l.most(s) / (1 + (1+policySurge)*policyShedPercent/100)
+		fits = l.most(s) / (1 + (1+policy.surge)*policy.shedPercent/100)
 	}
 	return max(0, s.live-int64(fits))
 }
 
 func (l law) start(percent int) lawState {
-	return lawState{percent: math.Round(min(max(float64(percent), policyMinPercent), policyMaxPercent)), rapid: true}
+	return lawState{percent: math.Round(min(max(float64(percent), policy.minPercent), policy.maxPercent)), rapid: true}
 }
 
 func (l law) next(st lawState, s lawSample) lawState {
-	weight := 1 - math.Pow(1-policySmoothing, float64(s.cycles))
+	weight := 1 - math.Pow(1-policy.smoothing, float64(s.cycles))
 	if s.gc > 0 && s.mutator > 0 {
-		gc, used := policyTrueCost*s.gc, s.gc+s.mutator
-		k := gc / max(used-gc, policyLeastUsed*used) * st.percent
+		gc, used := policy.trueCost*s.gc, s.gc+s.mutator
+		k := gc / max(used-gc, policy.leastUsed*used) * st.percent
 		if st.k == 0 {
 			st.k = k
 		}
@@ -101,37 +101,37 @@ func (l law) next(st lawState, s lawSample) lawState {
 	live := float64(s.live)
 	st = st.remember(live, s.cycles)
 	expected := st.live
-	if st.last > 0 && live*policyGone > st.last { // filling: expect as much growth again
+	if st.last > 0 && live*policy.gone > st.last { // filling: expect as much growth again
 		expected += live - st.last
 	}
 	st.last = live
 
 	room := l.room(expected, s)
 	want := st.percent
-	if st.seen >= policyTrustAfter {
+	if st.seen >= policy.trustAfter {
 		want = st.k * (1 - l.target) / l.target
 	}
-	goal := min(max(min(want, room), policyMinPercent), policyMaxPercent)
+	goal := min(max(min(want, room), policy.minPercent), policy.maxPercent)
 
-	low := st.percent / policyBand
-	if (l.cap(policyReserve, live, s) < st.percent || l.room(live, s) < low) && goal < low {
+	low := st.percent / policy.band
+	if (l.cap(policy.reserve, live, s) < st.percent || l.room(live, s) < low) && goal < low {
 		st.rapid, st.freed = false, false
 		return st.move(goal, s.at)
 	}
 	ratio := goal / st.percent
-	if st.squeezed && ratio >= policyNewLoad { // memory has become free
+	if st.squeezed && ratio >= policy.newLoad { // memory has become free
 		st.rapid, st.freed = true, true
 	}
 	st.squeezed = room < want
-	if st.rapid && ratio < policyBand { // arrived
+	if st.rapid && ratio < policy.band { // arrived
 		st.rapid, st.freed = false, false
 	}
 	if !st.may(ratio, s.at) {
 		return st
 	}
-	largest := policyStep
+	largest := policy.step
 	if st.freed {
-		largest = policyStepBack
+		largest = policy.stepBack
 	}
 	return st.move(min(goal, largest*st.percent), s.at)
 }
@@ -139,10 +139,10 @@ func (l law) next(st lawState, s lawSample) lawState {
 // remember records a live heap. The recent maximum counts: objects allocated
 // during marking count as live, and their number varies between collections.
 func (st lawState) remember(live float64, cycles int) lawState {
-	if live < policyGone*st.live { // that load is gone
+	if live < policy.gone*st.live { // that load is gone
 		st.live = live
 	}
-	st.live = max(live, live+(st.live-live)*math.Pow(1-policyFading, float64(cycles)))
+	st.live = max(live, live+(st.live-live)*math.Pow(1-policy.fading, float64(cycles)))
 	return st
 }
 
@@ -153,18 +153,18 @@ func (st lawState) may(ratio float64, at time.Duration) bool {
 		size, lower = 1/ratio, true
 	}
 	switch {
-	case size < policyBand:
+	case size < policy.band:
 		return false
-	case size >= policyNewLoad:
-		return st.rapid || since >= policyRaisePause
+	case size >= policy.newLoad:
+		return st.rapid || since >= policy.raisePause
 	case st.rapid:
 		return true
-	case since < policyRaisePause:
+	case since < policy.raisePause:
 		return false
-	case since >= policySettleAfter:
-		return size >= policyWideBand && since >= policySettledPause
+	case since >= policy.settleAfter:
+		return size >= policy.wideBand && since >= policy.settledPause
 	case lower != st.lower:
-		return size >= policyWideBand
+		return size >= policy.wideBand
 	}
 	return true
 }
@@ -188,21 +188,21 @@ type fit struct {
 
 // next records a sample.
 func (f fit) next(l law, s lawSample) fit {
-	room := l.cap(policyFitting, float64(s.live), s)
+	room := l.cap(policy.fitting, float64(s.live), s)
 	switch {
 	case l.budget == 0:
 		return fit{}
-	case !f.alarm && room >= policyTightPercent:
+	case !f.alarm && room >= policy.tightPercent:
 		return fit{}
 	case !f.alarm:
 		f.cycles += s.cycles
 		if room < 0 { // not even the live heap fits
 			f.cycles += s.cycles
 		}
-		f.alarm = f.cycles >= policyAlarmCycles
-	case room >= policyRoomyPercent:
+		f.alarm = f.cycles >= policy.alarmCycles
+	case room >= policy.roomyPercent:
 		f.cycles += s.cycles
-		if f.clear += s.cycles; f.clear >= policyAlarmCycles {
+		if f.clear += s.cycles; f.clear >= policy.alarmCycles {
 			return fit{}
 		}
 	default:

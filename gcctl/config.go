@@ -60,15 +60,15 @@ func (cfg *Config) complete() error {
 	case cfg.TargetCPU != 0 && !(cfg.TargetCPU >= 0.001 && cfg.TargetCPU <= 0.5): // NaN too
 		return fmt.Errorf("gcctl: Start: TargetCPU %v is out of range; use 0.001 to 0.5", cfg.TargetCPU)
 	case cfg.MaxSection < 0:
-		return fmt.Errorf("gcctl: Start: MaxSection %v is negative; use 0 for %v", cfg.MaxSection, policyMaxSection)
+		return fmt.Errorf("gcctl: Start: MaxSection %v is negative; use 0 for %v", cfg.MaxSection, policy.maxSection)
 	case cfg.Interval < 0:
 		return fmt.Errorf("gcctl: Start: Interval %v is negative; use 0 for none", cfg.Interval)
 	}
 	if cfg.TargetCPU == 0 {
-		cfg.TargetCPU = policyTargetCPU
+		cfg.TargetCPU = policy.targetCPU
 	}
 	if cfg.MaxSection == 0 {
-		cfg.MaxSection = policyMaxSection
+		cfg.MaxSection = policy.maxSection
 	}
 	return nil
 }

@@ -262,7 +262,7 @@ func (c *Controller) Idle(expect time.Duration) bool {
 	now := int64(time.Since(c.born))
 	last, gap := i.last.Swap(now), i.gap.Load()
 	if last > 0 {
-		gap += (now - last - gap) / policyGapWeight
+		gap += (now - last - gap) / policy.gapWeight
 		i.gap.Store(gap)
 	}
 	// A collection that begins now does at least part of its work in idle time;
@@ -271,7 +271,7 @@ func (c *Controller) Idle(expect time.Duration) bool {
 	if now < i.from.Load() && !soon {
 		return false
 	}
-	if cost := i.cost.Load(); expect > 0 && int64(expect) < cost && !(soon && int64(expect) >= cost/policyIdleShare) {
+	if cost := i.cost.Load(); expect > 0 && int64(expect) < cost && !(soon && int64(expect) >= cost/policy.idleShare) {
 		return false
 	}
 	if c.gate.state.Load()&(countMask|collecting) != 0 || !i.asked.CompareAndSwap(false, true) {

@@ -55,7 +55,7 @@ func newFake(live, rate float64) *fake {
 func (f *fake) goal() float64 {
 	goal := 1e18
 	if f.percent >= 0 {
-		goal = max(policyMinHeap*float64(f.percent)/100, f.marked*(1+float64(f.percent)/100))
+		goal = max(policy.minHeap*float64(f.percent)/100, f.marked*(1+float64(f.percent)/100))
 		if f.marking {
 			goal = max(goal, f.triggered+64<<10)
 		}

@@ -30,11 +30,11 @@ func TestLawReachesTheTargetShare(t *testing.T) {
 		st := l.start(100)
 		for i := range 200 {
 			s := lawSample{at: time.Duration(i) * 100 * time.Millisecond, cycles: 1, live: 50 * mb,
-				gc: k / policyTrueCost, mutator: st.percent + k - k/policyTrueCost}
+				gc: k / policy.trueCost, mutator: st.percent + k - k/policy.trueCost}
 			st = l.next(st, s)
 		}
-		want := min(max(k*19, policyMinPercent), policyMaxPercent)
-		if r := st.percent / want; r < 1/policyBand || r > policyBand {
+		want := min(max(k*19, policy.minPercent), policy.maxPercent)
+		if r := st.percent / want; r < 1/policy.band || r > policy.band {
 			t.Errorf("k=%v: GOGC %v, want about %v", k, st.percent, want)
 		}
 	}
@@ -54,17 +54,17 @@ func TestLawBoundsItsSteps(t *testing.T) {
 		was := st
 		st = l.next(st, s)
 		switch {
-		case st.percent < policyMinPercent || st.percent > policyMaxPercent || st.percent != math.Round(st.percent):
+		case st.percent < policy.minPercent || st.percent > policy.maxPercent || st.percent != math.Round(st.percent):
 			t.Fatalf("GOGC %v", st.percent)
-		case st.percent > was.percent*policyStepBack+1 || !st.freed && !was.freed && st.percent > was.percent*policyStep+1:
+		case st.percent > was.percent*policy.stepBack+1 || !st.freed && !was.freed && st.percent > was.percent*policy.step+1:
 			t.Fatalf("GOGC %v after %v", st.percent, was.percent)
 		case st.percent < was.percent:
 			continue
-		case st.percent > was.percent && !was.rapid && !was.squeezed && at-was.changed < policyRaisePause:
+		case st.percent > was.percent && !was.rapid && !was.squeezed && at-was.changed < policy.raisePause:
 			t.Fatalf("raised twice within %v", at-was.changed)
 		}
-		allowed, least := l.cap(policyReserve, float64(s.live), s), policyMinPercent*policyBand
-		if allowed < st.percent && st.percent > least && l.room(st.live, s) < st.percent/policyBand {
+		allowed, least := l.cap(policy.reserve, float64(s.live), s), policy.minPercent*policy.band
+		if allowed < st.percent && st.percent > least && l.room(st.live, s) < st.percent/policy.band {
 			t.Fatalf("GOGC %v where memory allows %v", st.percent, allowed)
 		}
 	}
@@ -101,7 +101,7 @@ func TestFitNeedsConsecutiveCycles(t *testing.T) {
 // TestExcess: without it, Adaptive sets GOGC=100, and under another mode a heap
 // under GOGC=100 fits.
 func TestExcess(t *testing.T) {
-	l := law{target: policyTargetCPU, budget: 600 * mb}
+	l := law{target: policy.targetCPU, budget: 600 * mb}
 	s := lawSample{cycles: 1, live: 550 * mb, overhead: 30 * mb}
 	s.live -= l.excess(s, true)
 	if room := l.room(float64(s.live), s); math.Abs(room-100) > 0.01 {
@@ -112,7 +112,7 @@ func TestExcess(t *testing.T) {
 	}
 	s.live = 550 * mb
 	s.live -= l.excess(s, false)
-	if room := l.cap(policyReserve, float64(s.live), s); math.Abs(room-100) > 0.01 {
+	if room := l.cap(policy.reserve, float64(s.live), s); math.Abs(room-100) > 0.01 {
 		t.Errorf("room for GOGC %v after shedding in another mode", room)
 	}
 }
@@ -153,7 +153,7 @@ func TestAdaptiveStaysWithinBudgetAndSettles(t *testing.T) {
 		}
 		check("50 MB", 200, 900)
 		time.Sleep(time.Minute)
-		check("400 MB", int(policyMinPercent), 40)
+		check("400 MB", int(policy.minPercent), 40)
 		check("50 MB again", 200, 900)
 		if _, _, _, peak := f.state(); peak > 600*mb {
 			t.Errorf("peak %.0f MB over a budget of 600", peak/mb)
@@ -180,7 +180,7 @@ func TestAdaptiveFollowsTheRate(t *testing.T) {
 			t.Errorf("GOGC %d at 100 MB/s and %d at 1600 MB/s", slow.Percent, fast.Percent)
 		}
 		for _, s := range []Stats{slow, fast} {
-			if float64(s.Percent) < policyMaxPercent/policyBand && s.GCCPU > 1.4*policyTargetCPU {
+			if float64(s.Percent) < policy.maxPercent/policy.band && s.GCCPU > 1.4*policy.targetCPU {
 				t.Errorf("share %.3f at GOGC %d", s.GCCPU, s.Percent)
 			}
 		}
@@ -194,9 +194,9 @@ func TestLawSetsAsideForGrowth(t *testing.T) {
 	s := lawSample{overhead: 20 * mb}
 	for _, live := range []float64{50 * mb, 200 * mb, 400 * mb} {
 		end := live * (1 + l.room(live, s)/100)
-		grown := end + policySurge*(end-live)
-		if peak := policyOverrun*policyOverrun*policyOverrun*grown + 20*mb; math.Abs(peak-policyReserve*600*mb) > mb {
-			t.Errorf("%v MB live: %v MB in the worst case, want %v", live/mb, peak/mb, policyReserve*600)
+		grown := end + policy.surge*(end-live)
+		if peak := policy.overrun*policy.overrun*policy.overrun*grown + 20*mb; math.Abs(peak-policy.reserve*600*mb) > mb {
+			t.Errorf("%v MB live: %v MB in the worst case, want %v", live/mb, peak/mb, policy.reserve*600)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestLawKeepsTheReserveForGrowth(t *testing.T) {
 		t.Fatalf("GOGC %v at 73 MB", was)
 	}
 	st = next(st, 85*mb)
-	if most := l.room(85*mb, lawSample{overhead: 15 * mb}) * policyBand; st.percent > most {
+	if most := l.room(85*mb, lawSample{overhead: 15 * mb}) * policy.band; st.percent > most {
 		t.Errorf("GOGC %v at 85 MB, want at most %v", st.percent, most)
 	}
 }
@@ -237,20 +237,20 @@ func TestLawExpectsGrowthAndForgetsPeaks(t *testing.T) {
 	}
 	small := feed(l.start(100), 80*mb, 20)
 	want := l.room(80*mb, lawSample{overhead: 20 * mb})
-	if small.percent < want/policyWideBand || small.percent > math.Round(want) {
+	if small.percent < want/policy.wideBand || small.percent > math.Round(want) {
 		t.Fatalf("GOGC %v at 80 MB, want about %v", small.percent, want)
 	}
 	filling := feed(small, 200*mb, 1) // 320 MB may be next
-	if most := l.cap(policyReserve, 320*mb, lawSample{overhead: 20 * mb}) * 320 / 200; filling.percent > most {
+	if most := l.cap(policy.reserve, 320*mb, lawSample{overhead: 20 * mb}) * 320 / 200; filling.percent > most {
 		t.Errorf("GOGC %v while the heap fills, want at most %v", filling.percent, most)
 	}
 	peak := feed(filling, 450*mb, 1)
-	if peak.percent != policyMinPercent {
+	if peak.percent != policy.minPercent {
 		t.Errorf("GOGC %v at 450 MB", peak.percent)
 	}
 	after := feed(peak, 260*mb, 60)
 	want = l.room(260*mb, lawSample{overhead: 20 * mb})
-	if after.percent < want/policyWideBand || after.percent > want {
+	if after.percent < want/policy.wideBand || after.percent > want {
 		t.Errorf("GOGC %v at 260 MB long after 450, want about %v", after.percent, want)
 	}
 }

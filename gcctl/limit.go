@@ -20,7 +20,7 @@ func detectLimit(fromRuntime int64) int64 {
 func leastLimit(fromRuntime, group int64) int64 {
 	limit := int64(math.MaxInt64)
 	if group > 0 {
-		limit = int64(float64(group) * (1 - policyGroupMargin))
+		limit = int64(float64(group) * (1 - policy.groupMargin))
 	}
 	limit = min(limit, fromRuntime)
 	if limit == math.MaxInt64 {

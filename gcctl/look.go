@@ -15,7 +15,7 @@ func (l *loop) poll() {
 	took := time.Since(began)
 	l.counters.Polls++
 	l.counters.PollTime += took
-	l.cost = min(max(took, time.Microsecond), l.cost+time.Duration(policyCostRise*float64(l.cost))+1)
+	l.cost = min(max(took, time.Microsecond), l.cost+time.Duration(policy.costRise*float64(l.cost))+1)
 	elapsed := (l.now - l.readAt).Seconds()
 	l.readAt = l.now
 	l.least = min(l.least, l.s.overhead())
@@ -28,7 +28,7 @@ func (l *loop) poll() {
 	l.noticeForeign()
 	if elapsed > 0 && l.counters.Polls > 1 {
 		rate := float64(l.s.allocs-before.allocs) / elapsed
-		l.rate += (rate - l.rate) * (1 - math.Exp(-elapsed/policyTempo.Seconds()))
+		l.rate += (rate - l.rate) * (1 - math.Exp(-elapsed/policy.tempo.Seconds()))
 		l.peakRate = max(rate, l.rate)
 	}
 	if cycles := int(l.s.cycles - l.last.cycles); cycles > 0 {
@@ -43,12 +43,12 @@ func (l *loop) cyclesEnded(cycles int) {
 		at: l.now, cycles: cycles, gc: gc, mutator: l.s.usedCPU() - l.last.usedCPU() - gc,
 		live: l.s.live, roots: l.s.stacks + l.s.globals, overhead: l.fullOverhead(cycles),
 	}
-	l.filling = float64(ls.live) > policyGrowing*max(float64(l.last.live), l.st.live)
+	l.filling = float64(ls.live) > policy.growing*max(float64(l.last.live), l.st.live)
 	if ls.gc > 0 && ls.mutator > 0 {
-		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * policySmoothing
+		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * policy.smoothing
 	}
 	if elapsed := (l.now - l.cycleAt).Seconds(); elapsed > 0 {
-		l.liveRate += (float64(l.s.live-l.last.live)/elapsed - l.liveRate) * (1 - math.Exp(-elapsed/policyTrend.Seconds()))
+		l.liveRate += (float64(l.s.live-l.last.live)/elapsed - l.liveRate) * (1 - math.Exp(-elapsed/policy.trend.Seconds()))
 	}
 	if automatic := l.s.automatic - l.last.automatic; automatic > 0 && l.holding() && l.c.gate.open() > 0 {
 		l.counters.RuntimeStart += automatic
@@ -73,7 +73,7 @@ func (l *loop) cyclesEnded(cycles int) {
 func (l *loop) watchMarking() {
 	over := int64(l.s.pauses) - 2*int64(l.s.cycles)
 	way := float64(l.lowest - l.s.live)
-	if !l.running && float64(l.s.heap-l.s.live) < policyNoneBefore*way && way > policyLeastWay*float64(l.s.live) {
+	if !l.running && float64(l.s.heap-l.s.live) < policy.noneBefore*way && way > policy.leastWay*float64(l.s.live) {
 		l.extra = over
 	}
 	l.marking = over > l.extra
@@ -96,20 +96,20 @@ func (l *loop) brake(before *sample, wasMarking bool) {
 		return
 	}
 	heap, live, overhead := float64(l.s.heap), float64(l.s.live), float64(l.s.overhead())
-	near := 2*heap+overhead > policyReserve*float64(l.budget)
+	near := 2*heap+overhead > policy.reserve*float64(l.budget)
 	ended, start := l.s.cycles != before.cycles, float64(before.heap)
 	if ended {
 		start = live
 	}
 	began := l.marking && (ended || !wasMarking)
 	switch {
-	case near && (ended && l.stopped || began && start < policyOverrun*live):
-		l.braking, l.stopped = int64(policyOverrun*live+overhead), false
+	case near && (ended && l.stopped || began && start < policy.overrun*live):
+		l.braking, l.stopped = int64(policy.overrun*live+overhead), false
 	case ended || !l.marking:
 		l.braking, l.stopped = 0, false
 	case l.braking == 0 && near && (l.s.heap > l.s.goal || l.filling):
 		// The runtime subtracts the excess over the limit from its goal once more.
-		l.braking, l.stopped = int64(policyBrake*heap+float64(l.s.memory())+overhead)/2, true
+		l.braking, l.stopped = int64(policy.brake*heap+float64(l.s.memory())+overhead)/2, true
 	}
 }
 
@@ -118,7 +118,7 @@ func (l *loop) brake(before *sample, wasMarking bool) {
 // minimum is the part they cannot fill.
 func (l *loop) fullOverhead(cycles int) int64 {
 	least := float64(l.least)
-	l.overhead = min(least, least+(l.overhead-least)*math.Pow(1-policyFading, float64(cycles)))
+	l.overhead = min(least, least+(l.overhead-least)*math.Pow(1-policy.fading, float64(cycles)))
 	l.least = l.s.overhead()
 	return int64(l.overhead)
 }
@@ -126,17 +126,17 @@ func (l *loop) fullOverhead(cycles int) int64 {
 // learn updates how long collections take: from one of ours that had the
 // runtime to itself or, until there is one, from the CPU time of others.
 func (l *loop) learn(cycles int) {
-	live := max(float64(l.s.live), policyLeastLive)
+	live := max(float64(l.s.live), policy.leastLive)
 	switch {
 	case l.took > 0 && cycles == 1:
 		perByte := l.took.Seconds() / live
 		if !l.measured {
 			l.perByte, l.measured = perByte, true
 		}
-		l.perByte += (perByte - l.perByte) * policySmoothing
+		l.perByte += (perByte - l.perByte) * policy.smoothing
 	case l.took == 0 && !l.measured:
 		cpu := (l.s.gcCPU - l.last.gcCPU) / float64(cycles)
-		least, most := policyGuess/policyGuessWithin, policyGuess*policyGuessWithin
+		least, most := policy.guess/policy.guessWithin, policy.guess*policy.guessWithin
 		l.perByte = min(max(cpu/float64(runtime.GOMAXPROCS(0))/live, least), most)
 	}
 	l.took = 0
@@ -152,7 +152,7 @@ func (l *loop) alarm(ls lawSample) {
 	case was && !l.fit.alarm:
 		l.emit(EventAlarm, "the collector has room again: the alarm is over")
 	}
-	if l.fit.alarm && l.cfg.OnShed != nil && (!was || l.now-l.shed >= policyShedPause) {
+	if l.fit.alarm && l.cfg.OnShed != nil && (!was || l.now-l.shed >= policy.shedPause) {
 		l.shed = l.now
 		l.counters.Sheds++
 		excess := l.law.excess(ls, l.adopted.mode == Adaptive)

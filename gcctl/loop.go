@@ -83,10 +83,10 @@ func (l *loop) begin() error {
 	l.rt.read(&l.s)
 	l.base = settings{l.s.percent, l.s.limit}
 	l.set = l.base
-	l.perByte = policyGuess
+	l.perByte = policy.guess
 	l.findBudget()
 	if l.budget > 0 {
-		need := func() int64 { return l.s.heap + int64(policyStartRoom*float64(l.s.heap)) + l.s.overhead() }
+		need := func() int64 { return l.s.heap + int64(policy.startRoom*float64(l.s.heap)) + l.s.overhead() }
 		if need() > l.budget { // much of it may be garbage
 			l.rt.collect()
 			l.rt.read(&l.s)
@@ -137,7 +137,7 @@ func (l *loop) run(wait time.Duration) {
 // turn looks, decides and acts once, and returns when to look next.
 func (l *loop) turn() time.Duration {
 	l.now = time.Since(l.c.born)
-	fresh := l.counters.Polls == 0 || l.now-l.readAt >= policyFresh
+	fresh := l.counters.Polls == 0 || l.now-l.readAt >= policy.fresh
 	if fresh {
 		l.poll()
 	}
@@ -159,7 +159,7 @@ func (l *loop) adopt() {
 	first := l.adopted.serial == 0
 	l.adopted = want
 	if want.mode == Adaptive {
-		percent := int(policyPlainPercent)
+		percent := int(policy.plainPercent)
 		if l.set.percent > 0 {
 			percent = l.set.percent
 		} else if l.base.percent > 0 {
@@ -200,7 +200,7 @@ func (l *loop) goalPercent() int {
 		return int(l.st.percent)
 	case hybrid:
 		if l.base.percent < 0 && l.budget == 0 {
-			return int(policyPlainPercent)
+			return int(policy.plainPercent)
 		}
 	}
 	return l.base.percent
@@ -212,7 +212,7 @@ func (l *loop) desired() settings {
 		want.limit = l.budget
 	}
 	if l.adopted.mode == Adaptive && l.budget > 0 && !l.fit.alarm {
-		reserved := policyReserve * float64(l.budget)
+		reserved := policy.reserve * float64(l.budget)
 		if l.filling {
 			reserved = l.overhead + l.law.most(lawSample{overhead: int64(l.overhead)})
 		}

@@ -121,7 +121,7 @@ func TestBrakes(t *testing.T) {
 			t.Errorf("%s: limit %d MB, before %d", name, during.limit/mb, before.limit/mb)
 		}
 		goal := during.limit - 15*mb - max(0, l.s.memory()-during.limit) // as mgcpacer.go has it
-		if test.want && float64(goal)*policyOverrun >= float64(test.heap) {
+		if test.want && float64(goal)*policy.overrun >= float64(test.heap) {
 			t.Errorf("%s: a goal of %d MB leaves room above a heap of %d", name, goal/mb, test.heap/mb)
 		}
 		l.marking = false
@@ -159,7 +159,7 @@ func TestBrakesNextCollection(t *testing.T) {
 		if got := l.desired().limit < calm; got != test.want {
 			t.Errorf("%s: limit %d MB, want it lower: %v", name, l.desired().limit/mb, test.want)
 		}
-		if tenth := int64(policyOverrun * float64(test.live)); test.want && l.desired().limit != tenth {
+		if tenth := int64(policy.overrun * float64(test.live)); test.want && l.desired().limit != tenth {
 			t.Errorf("%s: limit %d MB, want %d", name, l.desired().limit/mb, tenth/mb)
 		}
 	}

@@ -17,7 +17,7 @@ func (l *loop) watchSections() {
 	idle := l.adopted.fallback || l.fit.alarm
 	if l.c.gate.open() > 0 || delta > 0 {
 		l.held, l.heldAt = true, l.now
-	} else if l.held && l.now-l.heldAt >= policyHeldFor {
+	} else if l.held && l.now-l.heldAt >= policy.heldFor {
 		l.held = false
 	}
 	l.c.gate.set(quiet, l.held || idle || l.holding())
@@ -25,7 +25,7 @@ func (l *loop) watchSections() {
 		l.held, l.heldAt = true, l.now
 		l.c.gate.set(quiet, true)
 	}
-	if l.c.gate.open() > 0 && !idle && l.now-l.scanAt >= l.cfg.MaxSection/policySectionLooks {
+	if l.c.gate.open() > 0 && !idle && l.now-l.scanAt >= l.cfg.MaxSection/policy.sectionLooks {
 		l.scanAt = l.now
 		if n := l.scan(false); n > 0 {
 			l.emit(EventCut, "%d sections lasted longer than %v", n, l.cfg.MaxSection)
@@ -65,10 +65,10 @@ func (l *loop) goals() (goal, ceiling float64) {
 	goal, ceiling = math.Inf(1), math.Inf(1)
 	live := float64(l.s.live)
 	if p := float64(l.goalPercent()); p >= 0 {
-		goal = max(policyMinHeap*p/100, live+(live+float64(l.s.stacks+l.s.globals))*p/100)
+		goal = max(policy.minHeap*p/100, live+(live+float64(l.s.stacks+l.s.globals))*p/100)
 	}
 	if l.budget > 0 {
-		ceiling = policyRunway * float64(l.budget-l.s.overhead())
+		ceiling = policy.runway * float64(l.budget-l.s.overhead())
 	}
 	return min(goal, ceiling), ceiling
 }
@@ -81,11 +81,11 @@ func (l *loop) trigger(goal, latest float64) float64 {
 	if way <= 0 || math.IsInf(way, 1) {
 		return goal
 	}
-	return min(max(goal-l.peakRate*l.cycleTime().Seconds(), live+policyEarliest*way), live+latest*way)
+	return min(max(goal-l.peakRate*l.cycleTime().Seconds(), live+policy.earliest*way), live+latest*way)
 }
 
 func (l *loop) cycleTime() time.Duration {
-	return time.Duration(max(float64(l.s.live), policyLeastLive) * l.perByte * float64(time.Second))
+	return time.Duration(max(float64(l.s.live), policy.leastLive) * l.perByte * float64(time.Second))
 }
 
 // decide starts a collection if one is due and nothing stands against it.
@@ -96,18 +96,18 @@ func (l *loop) decide() {
 	}
 	goal, ceiling := l.goals()
 	heap := float64(l.s.heap)
-	gain := heap-float64(l.s.live) >= max(policyLeastGain*float64(l.s.live), policyMinHeap/4)
+	gain := heap-float64(l.s.live) >= max(policy.leastGain*float64(l.s.live), policy.minHeap/4)
 	told := l.c.idle.asked.Load()
 	asked := told && !l.marking
 	forced := l.c.forcing()
 
 	due := false
 	if l.holding() && l.adopted.mode != Off {
-		due = gain && heap >= l.trigger(goal, policyLatest)
+		due = gain && heap >= l.trigger(goal, policy.latest)
 		due = due || l.adopted.mode == Hybrid && l.cfg.Interval > 0 && l.now-l.cycleAt >= l.cfg.Interval
 	}
 	switch {
-	case l.holding() && l.c.gate.open() > 0 && gain && heap >= l.trigger(ceiling, policyCutAt):
+	case l.holding() && l.c.gate.open() > 0 && gain && heap >= l.trigger(ceiling, policy.cutAt):
 		l.emit(EventCut, "%d sections, because memory nears the budget", l.scan(true))
 		l.c.gate.set(collecting, true)
 		l.counters.Watchdog++
@@ -155,46 +155,46 @@ func (l *loop) ended(took time.Duration) {
 		close(l.serving.done)
 		l.serving = nil
 	}
-	l.readAt = min(l.readAt, time.Since(l.c.born)-policyFresh) // look again
+	l.readAt = min(l.readAt, time.Since(l.c.born)-policy.fresh) // look again
 	l.took = took
 }
 
 // pause returns when to look next: halfway to the next event.
 func (l *loop) pause() time.Duration {
-	wait, least := policySlowPoll, policyPlainPoll
+	wait, least := policy.slowPoll, policy.plainPoll
 	holding, open := l.holding(), l.c.gate.open() > 0
 	if l.marking && l.adopted.mode == Adaptive && l.budget > 0 {
-		least = policyQuickPoll
+		least = policy.quickPoll
 	}
 	switch {
 	case l.adopted.mode == Idle: // its callers go by the last look
-		wait = policyHoldPoll
-	case l.rate < policyResting && l.adopted.mode != Adaptive:
-		wait = policyRestingPoll
+		wait = policy.holdPoll
+	case l.rate < policy.resting && l.adopted.mode != Adaptive:
+		wait = policy.restingPoll
 	}
 	at := float64(l.s.goal)
 	if holding {
-		wait, least = policyHoldPoll, policyQuickPoll
+		wait, least = policy.holdPoll, policy.quickPoll
 		goal, ceiling := l.goals()
-		if at = l.trigger(goal, policyLatest); l.due > 0 || l.running || l.adopted.mode == Off {
-			at = l.trigger(ceiling, policyCutAt)
+		if at = l.trigger(goal, policy.latest); l.due > 0 || l.running || l.adopted.mode == Off {
+			at = l.trigger(ceiling, policy.cutAt)
 		}
 	}
 	watched := holding || l.adopted.mode == Adaptive || l.adopted.mode == Idle ||
-		l.budget > 0 && float64(l.s.live) > policyWatchFrom*float64(l.budget)
-	if left := (at - float64(l.s.heap)) * policyHalfway / max(l.peakRate, 1); watched && left < wait.Seconds() {
+		l.budget > 0 && float64(l.s.live) > policy.watchFrom*float64(l.budget)
+	if left := (at - float64(l.s.heap)) * policy.halfway / max(l.peakRate, 1); watched && left < wait.Seconds() {
 		wait = time.Duration(left * float64(time.Second))
 	}
 	if l.adopted.mode == Hybrid && l.cfg.Interval > 0 && !l.running && l.due == 0 {
 		wait = min(wait, l.cycleAt+l.cfg.Interval-l.now)
 	}
 	if open && !l.adopted.fallback {
-		wait = min(wait, l.cfg.MaxSection/policySectionLooks)
+		wait = min(wait, l.cfg.MaxSection/policy.sectionLooks)
 	}
 	if l.held && !open {
-		wait = min(wait, l.heldAt+policyHeldFor-l.now)
+		wait = min(wait, l.heldAt+policy.heldFor-l.now)
 	}
-	return max(wait, least, policyPollShare*l.cost)
+	return max(wait, least, policy.pollShare*l.cost)
 }
 
 // publish stores what Stats and Idle read.
@@ -211,7 +211,7 @@ func (l *loop) publish() {
 	st.HeapBytes, st.LiveBytes = l.s.heap, l.s.live
 	st.GCCPU, st.Cycles = l.gcCPU, l.s.cycles
 	growth := l.liveRate
-	if since := l.now - l.cycleAt; since > policyTempo { // the live heap cannot have grown by more than was allocated
+	if since := l.now - l.cycleAt; since > policy.tempo { // the live heap cannot have grown by more than was allocated
 		growth = min(growth, float64(l.s.allocs-l.last.allocs)/since.Seconds())
 	}
 	st.TimeToLimit = timeTo(ceiling-float64(l.s.live), growth)
@@ -246,7 +246,7 @@ func (l *loop) publishIdle(goal float64, holding bool) {
 			}
 			return int64(l.now) + int64(left*1e9)
 		}
-		from, late = reach(policyWorthwhile), reach(policyEarliest)
+		from, late = reach(policy.worthwhile), reach(policy.earliest)
 	}
 	l.c.idle.from.Store(from)
 	l.c.idle.late.Store(late)
