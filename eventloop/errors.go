@@ -51,4 +51,6 @@ var (
 	errSubmitNil    = fail("Submit", ErrNilTask)
 	errResolve      = fail("resolve", ErrSettled)
 	errReject       = fail("reject", ErrSettled)
+	errReaction     = fail("promise reaction", ErrGoexit)
+	errGo           = fail("Go", ErrGoexit)
 )

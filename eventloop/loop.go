@@ -268,7 +268,7 @@ func (l *Loop) settle() bool {
 func (l *Loop) close(why uint32) {
 	if !l.closed {
 		l.closed = true
-		l.accepted = l.in.Close() + l.lanes.Load().close()
+		l.accepted = l.in.Close() + l.lanes.Load().total((*lane).Close)
 		l.timers.close()
 		l.io.refuse()
 		close(l.shut)

@@ -22,10 +22,13 @@ import (
 type Producer struct {
 	_    cpu.CacheLinePad // a Producer's neighbours in memory may be written with each task
 	loop *Loop
-	lane *queue.SPSC[Task]
+	lane *lane
 	over atomic.Bool // publishes that Close, not the end of the loop, closed lane; stored under Loop.mu
 	_    cpu.CacheLinePad
 }
+
+// A lane brings the tasks of one producer to the loop.
+type lane = queue.SPSC[Task]
 
 // A laneSet is immutable.
 type laneSet struct {
@@ -33,27 +36,15 @@ type laneSet struct {
 	retired uint64      // how many tasks came over dropped lanes
 }
 
-// close ends submissions over the lanes and returns how many there were in
-// total.
-func (s *laneSet) close() uint64 {
+// total sums over all lanes there have been how many tasks came, which both Close and
+// Pushed return.
+func (s *laneSet) total(tasks func(*lane) uint64) uint64 {
 	if s == nil {
 		return 0
 	}
 	n := s.retired
 	for _, p := range s.open {
-		n += p.lane.Close()
-	}
-	return n
-}
-
-// pushed returns how many submissions came over the lanes.
-func (s *laneSet) pushed() uint64 {
-	if s == nil {
-		return 0
-	}
-	n := s.retired
-	for _, p := range s.open {
-		n += p.lane.Pushed()
+		n += tasks(p.lane)
 	}
 	return n
 }

@@ -76,37 +76,22 @@ func Rejected[T any](l *Loop, reason error) *Promise[T] {
 // f returns. Any goroutine may call Go.
 func Go[T any](l *Loop, f func() (T, error)) *Promise[T] {
 	p := &Promise[T]{loop: l}
-	go func() {
-		var v T
-		err := fail("Go", ErrGoexit)
-		defer func() {
-			l.post(call(func() {
-				if err != nil {
-					p.fail(err)
-				} else {
-					p.fulfil(v)
-				}
-			}))
-		}()
-		v, err = protect(f)
-	}()
+	go try(errGo, f, func(v T, err error) { l.post(call(func() { p.settleWith(v, err) })) })
 	return p
 }
 
-// protect runs f and turns a panic into an error. If f calls Goexit, protect
-// does not return; its caller's deferred functions run.
-func protect[T any](f func() (T, error)) (v T, err error) {
-	normal := false
+// try hands the result of f to done. The error is a PanicError if f panics, and goexit if
+// it calls Goexit.
+func try[T any](goexit error, f func() (T, error), done func(T, error)) {
+	var v T
+	err := goexit
 	defer func() {
-		if !normal {
-			if r := recover(); r != nil {
-				err = &PanicError{r, debug.Stack()}
-			}
+		if r := recover(); r != nil {
+			err = &PanicError{r, debug.Stack()}
 		}
+		done(v, err)
 	}()
 	v, err = f()
-	normal = true
-	return v, err
 }
 
 func (p *Promise[T]) fulfil(v T) {
@@ -172,15 +157,9 @@ func (p *Promise[T]) react(onFulfilled func(T), onRejected func(error)) {
 }
 
 // run settles p with the result of f.
-func (p *Promise[T]) run(f func() (T, error)) {
-	settled := false
-	defer func() {
-		if !settled {
-			p.fail(fail("promise reaction", ErrGoexit))
-		}
-	}()
-	v, err := protect(f)
-	settled = true
+func (p *Promise[T]) run(f func() (T, error)) { try(errReaction, f, p.settleWith) }
+
+func (p *Promise[T]) settleWith(v T, err error) {
 	if err != nil {
 		p.fail(err)
 		return
@@ -188,18 +167,14 @@ func (p *Promise[T]) run(f func() (T, error)) {
 	p.fulfil(v)
 }
 
-// adopt makes p take the outcome of the promise that f returns. As in
-// JavaScript that takes one microtask to look at it and another when it is
-// settled.
+// adopt makes p take the outcome of the promise that f returns.
 func (p *Promise[T]) adopt(f func() *Promise[T]) {
-	settled := false
-	defer func() {
-		if !settled {
-			p.fail(fail("promise reaction", ErrGoexit))
-		}
-	}()
-	q, err := protect(func() (*Promise[T], error) { return f(), nil })
-	settled = true
+	try(errReaction, func() (*Promise[T], error) { return f(), nil }, p.follow)
+}
+
+// follow makes p take the outcome of q. As in JavaScript that takes one microtask to look
+// at it and another when it is settled.
+func (p *Promise[T]) follow(q *Promise[T], err error) {
 	switch {
 	case err != nil:
 		p.fail(err)

@@ -91,5 +91,5 @@ func (l *Loop) submitted() uint64 {
 		return l.accepted
 	default:
 	}
-	return l.in.Pushed() + l.lanes.Load().pushed()
+	return l.in.Pushed() + l.lanes.Load().total((*lane).Pushed)
 }
