@@ -186,10 +186,7 @@ func (c *cache[T]) settle(items []*T) {
 	}
 	procpin.Unpin()
 	if len(items) > 0 {
-		c.mu.Lock()
-		c.add(items...)
-		c.arm()
-		c.mu.Unlock()
+		c.stow(items...)
 	}
 }
 
@@ -220,17 +217,14 @@ func (c *cache[T]) spill(x *T) {
 	s.put()
 	procpin.Unpin()
 	if len(full) > 0 {
-		c.mu.Lock()
-		c.add(full...)
-		c.arm()
-		c.mu.Unlock()
+		c.stow(full...)
 	}
 }
 
-// stow adds a new object to the depot, where every P finds it.
-func (c *cache[T]) stow(x *T) {
+// stow adds idle objects to the depot, where every P finds them.
+func (c *cache[T]) stow(items ...*T) {
 	c.mu.Lock()
-	c.add(x)
+	c.add(items...)
 	c.arm()
 	c.mu.Unlock()
 }
