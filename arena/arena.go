@@ -66,8 +66,8 @@ type Arena struct {
 	gen      uint64 // round; a Mark of another round is stale
 	released bool
 	config   Config
-	source   block.Source // of the chunks
-	freed    event        // in checking builds: the last Reset or Rewind
+	source   block.Source    // of the chunks
+	freed    invariant.Event // in checking builds: the last Reset or Rewind
 }
 
 // A chunk is memory from which an Arena allocates.
@@ -184,7 +184,7 @@ func (a *Arena) Reset() {
 	a.mustBeOpen("Reset")
 	a.gen++
 	if invariant.Enabled {
-		a.freed = eventHere()
+		a.freed = invariant.Here()
 		a.poisonAll()
 	}
 	if a.oversize > 0 {

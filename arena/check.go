@@ -2,8 +2,6 @@ package arena
 
 import (
 	"fmt"
-	"runtime"
-	"time"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
@@ -13,29 +11,9 @@ import (
 // poison fills freed memory.
 const poison = 0xdb
 
-// An event says where and when memory was freed.
-type event struct {
-	pc uintptr
-	at time.Time
-}
-
-// eventHere records the caller of the exported function that calls it, and the
-// time.
-func eventHere() event {
-	var pc [1]uintptr
-	runtime.Callers(3, pc[:])
-	return event{pc: pc[0], at: time.Now()}
-}
-
-func (e event) String() string {
-	frame, _ := runtime.CallersFrames([]uintptr{e.pc}).Next()
-	return fmt.Sprintf("freed at %s:%d (%s), %v ago", frame.File, frame.Line, frame.Function,
-		time.Since(e.at).Round(time.Microsecond))
-}
-
-func panicStaleWrite(freed event) {
-	panic(fmt.Sprintf("arena: allocation: memory was written to after it was freed (%v); drop every pointer into an "+
-		"arena before Reset and Rewind", freed))
+func panicStaleWrite(freed invariant.Event) {
+	panic(fmt.Sprintf("arena: allocation: memory was written to after it was freed (freed %v); drop every pointer "+
+		"into an arena before Reset and Rewind", freed))
 }
 
 // check looks for writes to the memory of the next allocation, of size bytes.

@@ -32,7 +32,7 @@ func (a *Arena) Rewind(m Mark) {
 		return
 	}
 	if invariant.Enabled {
-		a.freed = eventHere()
+		a.freed = invariant.Here()
 		a.poisonFrom(m.chunk, m.off)
 	}
 	a.filled = m.filled

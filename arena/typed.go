@@ -184,7 +184,7 @@ func (a *Typed[T]) Rewind(m Mark) {
 	a.mustBeOpen("Rewind")
 	m.check(a, a.gen, a.cur, uintptr(a.n))
 	if invariant.Enabled {
-		a.checks.freed = eventHere()
+		a.checks.freed = invariant.Here()
 	}
 	a.free(m.chunk, int(m.off))
 	a.filled = m.filled
@@ -196,7 +196,7 @@ func (a *Typed[T]) Reset() {
 	a.mustBeOpen("Reset")
 	a.gen++
 	if invariant.Enabled {
-		a.checks.freed = eventHere()
+		a.checks.freed = invariant.Here()
 	}
 	a.free(0, 0)
 	a.filled = 0

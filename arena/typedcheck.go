@@ -3,6 +3,8 @@ package arena
 import (
 	"bytes"
 	"reflect"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // typedChecks is the state that checking builds keep for a Typed.
@@ -11,8 +13,8 @@ import (
 // bytes. They become copies of a value whose pointers are nil and whose other fields hold
 // poison, and must still equal it when they are next handed out.
 type typedChecks[T any] struct {
-	value []T   // one poisoned value, made on first use
-	freed event // the last Reset or Rewind
+	value []T             // one poisoned value, made on first use
+	freed invariant.Event // the last Reset or Rewind
 }
 
 func (c *typedChecks[T]) poison(s []T) {
@@ -49,8 +51,7 @@ func (a *Typed[T]) checkedSlice(n int) []T {
 func poisonScalars(b []byte, t reflect.Type) {
 	switch k := t.Kind(); {
 	case k == reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
+		for f := range t.Fields() {
 			poisonScalars(b[f.Offset:][:f.Type.Size()], f.Type)
 		}
 	case k == reflect.Array:

@@ -2,8 +2,8 @@ package slab
 
 import (
 	"fmt"
-	"runtime"
-	"time"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // This file's code runs in checking builds only (invariant.Enabled).
@@ -12,27 +12,12 @@ import (
 // are zero.
 const poison = 0xdb
 
-// An event says where and when an object was removed.
-type event struct {
-	pc uintptr
-	at time.Time
-}
-
-// noteRemoved records the caller of the exported function that calls it as the
-// one who removed the object in slot i.
-func (s *Slab[T]) noteRemoved(i uint32) {
+// note records that e removed the object in slot i.
+func (s *Slab[T]) note(i uint32, e invariant.Event) {
 	if s.removed == nil {
-		s.removed = make(map[uint32]event)
+		s.removed = make(map[uint32]invariant.Event)
 	}
-	var pc [1]uintptr
-	runtime.Callers(3, pc[:])
-	s.removed[i] = event{pc: pc[0], at: time.Now()}
-}
-
-func (e event) String() string {
-	frame, _ := runtime.CallersFrames([]uintptr{e.pc}).Next()
-	return fmt.Sprintf("removed at %s:%d (%s), %v ago", frame.File, frame.Line, frame.Function,
-		time.Since(e.at).Round(time.Microsecond))
+	s.removed[i] = e
 }
 
 func (s *Slab[T]) freeByte() byte {
@@ -59,8 +44,8 @@ func (s *Slab[T]) mustBeUntouched(i uint32, sl *slot[T]) {
 	fill := s.freeByte()
 	for _, b := range sl.valueBytes() {
 		if b != fill {
-			panic(fmt.Sprintf("slab: Insert: the object in slot %d was written to after it was removed (%v); drop pointers "+
-				"from Get before Remove", i, s.removed[i]))
+			panic(fmt.Sprintf("slab: Insert: the object in slot %d was written to after it was removed (removed %v); drop "+
+				"pointers from Get before Remove", i, s.removed[i]))
 		}
 	}
 	delete(s.removed, i)

@@ -98,8 +98,8 @@ type Slab[T any] struct {
 	tabled   [][]byte     // of tables
 	released bool
 	config   Config
-	shared   bool             // by a Concurrent: no pointers are handed out
-	removed  map[uint32]event // in checking builds: where free slots were freed
+	shared   bool                       // by a Concurrent: no pointers are handed out
+	removed  map[uint32]invariant.Event // in checking builds: where free slots were freed
 }
 
 // New returns an empty slab. It maps nothing yet. The error says what is wrong
@@ -234,7 +234,7 @@ func (s *Slab[T]) Remove(h Handle[T]) (ok bool) {
 		sl.value = *new(T)
 	}
 	if invariant.Enabled {
-		s.noteRemoved(i)
+		s.note(i, invariant.Here())
 		s.poison(sl)
 	}
 	sl.meta = s.freed(i, h.gen())
