@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,7 @@ type TuneLog struct {
 	output  *outputFile
 	status  *Status
 	latest  *cell.Record  // of the latest run; nil before the first
+	failed  *cell.Record  // the latest run, if its program exited with a failure; stored once tuning goes on
 	warmUp  time.Duration // of the server in the first run, and so in all others
 }
 
@@ -170,6 +172,9 @@ func (l *TuneLog) Keep(config cell.Config, block int, measure func() (*cell.Reco
 // keep stores the result of measure, unless the store already has the record.
 func (l *TuneLog) keep(config cell.Config, block int,
 	measure func(cell.Cell) (*cell.Record, error)) (*cell.Record, error) {
+	if err := l.keepFailed(); err != nil {
+		return nil, err
+	}
 	c := l.cell(config, block)
 	l.next++
 	if c.Index < len(l.records) && l.records[c.Index] != nil {
@@ -196,11 +201,20 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	rec.Cell = c
 	rec.Set(cell.RunTime, time.Since(began).Seconds())
 	l.took(rec)
-	if rec.Err != nil && rec.Err.Kind == cell.FailExit { // the next run takes its place, now or with --resume
-		l.next--
+	if rec.Err != nil && rec.Err.Kind == cell.FailExit { // if it ends tuning, --resume repeats it
+		l.failed = rec
 		return rec, nil
 	}
 	return rec, l.store.Append(l.ID, rec, nil)
+}
+
+// keepFailed stores a failed run that did not end tuning.
+func (l *TuneLog) keepFailed() error {
+	rec := l.failed
+	if l.failed = nil; rec == nil {
+		return nil
+	}
+	return l.store.Append(l.ID, rec, nil)
 }
 
 // cell returns the next cell.
@@ -241,7 +255,7 @@ func (l *TuneLog) Report(out string, result any) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("tune: %w", err)
 	}
-	if err := l.store.KeepAnswer(l.ID, data); err != nil {
+	if err := cmp.Or(l.keepFailed(), l.store.KeepAnswer(l.ID, data)); err != nil {
 		return "", err
 	}
 	loaded, analysis, err := Load(l.store, l.ID)
@@ -256,11 +270,8 @@ func (l *TuneLog) Failed(err error) error {
 	l.status.Clear()
 	kept := ""
 	var failure *cell.Failure
-	n := l.next
-	if !errors.As(err, &failure) || failure.Kind != cell.FailExit {
-		n-- // the run that failed
-	}
-	if n > 0 {
+	errors.As(err, &failure)
+	if n := l.next - 1; n > 0 { // without the run that failed
 		are := "are"
 		if n == 1 {
 			are = "is"

@@ -278,7 +278,7 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 		next, ok := t.next(e, pilots)
 		for ok {
 			rec, err := t.measure(t.with(next), t.block, "looking at "+settingText(t.with(next)))
-			if infeasible(rec) {
+			if t.infeasible(rec) {
 				t.drop(next, err)
 				e.picks = t.pick(e.model, e.all)
 				next, ok = t.next(e, pilots)

@@ -5,7 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -329,5 +331,26 @@ func TestLimitStays(t *testing.T) {
 				t.Errorf("%s: %s takes %.2f times the memory, and nothing bounds it", today, settingText(c.Setting), c.Memory.Mid)
 			}
 		}
+	}
+}
+
+// TestTuneGoesOnWithoutABuild: a build that does not run leaves, and the setting that it shares with the others stays.
+func TestTuneGoesOnWithoutABuild(t *testing.T) {
+	p, rng := program(0.3), rand.New(rand.NewPCG(5, 5))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+		Budget: 10 * time.Minute, Seed: 1, Variants: map[string][]string{"go1.99": {"other"}}}
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := p.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		if c.Command[0] == "other" {
+			rec.Err = &cell.Failure{Kind: cell.FailMemory, Message: "no luck"}
+		}
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doubts := strings.Join(r.Doubts, "; "); r.Outcome != Recommended || !strings.Contains(doubts, "go1.99") {
+		t.Errorf("%s (%s), doubts %q", r.Outcome, r.Reason, doubts)
 	}
 }

@@ -90,7 +90,7 @@ func (t *tuning) tryPods(budget float64) error {
 			}
 			rec, err := t.measure(arm, t.block, fmt.Sprintf("pod %s with %s", arm.Pod, settingText(arm)))
 			switch {
-			case infeasible(rec):
+			case t.infeasible(rec):
 				failures[i] = rec.Err
 			case err != nil:
 				return err

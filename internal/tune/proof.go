@@ -65,10 +65,10 @@ func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 // run. It ends early when the budget does.
 func (t *tuning) rounds(arms []cell.Config, n int) ([][]*cell.Record, error) {
 	rng := rand.New(rand.NewPCG(t.Seed, uint64(t.block)))
-	out := make([][]*cell.Record, len(arms))
+	out, gone := make([][]*cell.Record, len(arms)), make([]bool, len(arms))
 	for range n {
 		for _, i := range rng.Perm(len(arms)) {
-			if slices.Contains(t.failed, arms[i].GC) {
+			if gone[i] || slices.Contains(t.failed, arms[i].GC) {
 				continue
 			}
 			if t.spent+t.mean() > t.Budget.Seconds() && t.Pairs == 0 {
@@ -76,8 +76,12 @@ func (t *tuning) rounds(arms []cell.Config, n int) ([][]*cell.Record, error) {
 				return out, nil
 			}
 			rec, err := t.measure(arms[i], t.block, "proving "+settingText(arms[i]))
-			if infeasible(rec) && i > 0 {
-				t.drop(arms[i].GC, err)
+			if t.infeasible(rec) && i > 0 {
+				if gone[i] = true; arms[i].GC == arms[0].GC { // a build or a GOMAXPROCS
+					t.answer.Doubts = append(t.answer.Doubts, err.Error())
+				} else {
+					t.drop(arms[i].GC, err)
+				}
 				continue
 			}
 			if err != nil {

@@ -89,7 +89,7 @@ func (t *tuning) newRacer(p Prediction) *racer {
 
 func (t *tuning) run1(r *racer) error {
 	rec, err := t.measure(r.config, t.block, "racing "+settingText(r.config))
-	if infeasible(rec) && r.config.GC != t.Base.GC {
+	if t.infeasible(rec) && r.config.GC != t.Base.GC {
 		r.out = "does not run: " + rec.Err.Message
 		t.answer.Doubts = append(t.answer.Doubts, err.Error())
 		return nil

@@ -210,7 +210,7 @@ func (t *tuning) setsLimit(first, second *cell.Record) (bool, error) {
 	}
 	higher := t.with(setting(second.Cell.GC.Percent, roundUp(int64(2*b.goal+usualOther))))
 	third, err := t.measure(higher, t.block, "looking at "+settingText(higher))
-	if err != nil && !infeasible(third) {
+	if err != nil && !t.infeasible(third) {
 		return false, err
 	}
 	stays := fmt.Sprintf("its goals stay near %s under GOGC=%s and GOGC=%s", bytesText(b.goal), first.Cell.GC.GOGC(),

@@ -293,9 +293,11 @@ const (
 	stderrMetric = "/program/stderr:bytes"
 )
 
-// infeasible reports whether a run failed because of its setting.
-func infeasible(rec *cell.Record) bool {
-	return rec != nil && rec.Err != nil && (rec.Err.Kind == cell.FailMemory || rec.Err.Kind == cell.FailTimeout)
+// infeasible reports whether the latest run failed because of its setting. A program that ran before and exits each
+// time it is repeated does not run under it.
+func (t *tuning) infeasible(rec *cell.Record) bool {
+	return rec != nil && rec.Err != nil && (rec.Err.Kind == cell.FailMemory || rec.Err.Kind == cell.FailTimeout ||
+		rec.Err.Kind == cell.FailExit && t.repeats == mostAgain)
 }
 
 // overheadSeconds is the time to start and record a run.
@@ -311,6 +313,7 @@ type tuning struct {
 	pilots   []Pilot // of all runs that the model may use
 	noises   []cell.Noise
 	again    []string  // messages of failed runs that were repeated
+	repeats  int       // of the latest run
 	exceeds  string    // a setting whose limit is not in force
 	failed   []cell.GC // settings under which the program does not run
 	figures  []string  // printed by the program
@@ -331,7 +334,11 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 				float64(time.Second))})
 	}
 	rec, err := t.run(c, block)
-	for err == nil && t.byChance(rec.Err) {
+	for t.repeats = 0; err == nil; t.repeats++ {
+		t.spent += cmp.Or(rec.Metrics[cell.RunTime], rec.Metrics[cell.WallTime]+overheadSeconds)
+		if !t.byChance(rec.Err) {
+			break
+		}
 		t.again = append(t.again, rec.Err.Message)
 		rec, err = t.run(c, block)
 	}
@@ -341,15 +348,22 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 	t.answer.Runs++
 	t.answer.Seconds += rec.Metrics[cell.WallTime]
 	t.answer.Processes = max(t.answer.Processes, int(rec.Metrics[cell.Processes]))
-	t.spent += cmp.Or(rec.Metrics[cell.RunTime], rec.Metrics[cell.WallTime]+overheadSeconds)
 	if rec.Err != nil {
 		before := ""
 		if n := len(t.again); n > 0 {
 			before = fmt.Sprintf(", after %s and %s that failed and were repeated",
 				text.Plural(t.answer.Runs-1, "good run"), text.Plural(n, "run"))
 		}
-		return rec, fmt.Errorf("tune: the program failed with %s%s: %w%s", settingText(c), before, rec.Err,
-			panicLine(rec.Stderr))
+		if t.infeasible(rec) && rec.Err.Kind == cell.FailExit {
+			before, t.again = fmt.Sprintf(", %d times in a row", mostAgain+1), nil
+		}
+		with := settingText(c)
+		for name, command := range t.Variants {
+			if slices.Equal(command, c.Command) {
+				with += variantText(name)
+			}
+		}
+		return rec, fmt.Errorf("tune: the program failed with %s%s: %w%s", with, before, rec.Err, panicLine(rec.Stderr))
 	}
 	t.noises = append(t.noises, rec.Noise)
 	overloaded := slices.IndexFunc(rec.Warnings, func(w cell.Warning) bool { return w.Code == "overload" })

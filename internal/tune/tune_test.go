@@ -349,25 +349,36 @@ func TestTuneExpectsRows(t *testing.T) {
 	}
 }
 
-// TestTuneGoesOnWithoutWhatFails: the program runs out of memory above GOGC=150.
+// TestTuneGoesOnWithoutWhatFails: the program does not run above GOGC=150. The budget covers the runs that failed.
 func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
-	p := program(0.3)
-	rng := rand.New(rand.NewPCG(5, 5))
-	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
-		Seed: 1}
-	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
-		rec := p.record(c, 0.01, rng)
-		rec.Cell.Block = block
-		if c.GC.Percent > 150 || c.GC.Percent < 0 {
-			rec.Err = &cell.Failure{Kind: cell.FailMemory, Message: "killed"}
+	for kind, want := range map[cell.FailureKind]string{cell.FailMemory: "memory: no luck",
+		cell.FailExit: "3 times in a row: exit: no luck"} {
+		p, rng, spent := program(0.3), rand.New(rand.NewPCG(5, 5)), 0.0
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+			Seed: 1}
+		tuned := newTuning(c, func(c cell.Config, block int) (*cell.Record, error) {
+			rec := p.record(c, 0.01, rng)
+			rec.Cell.Block = block
+			if c.GC.Percent > 150 || c.GC.Percent < 0 {
+				rec.Err = &cell.Failure{Kind: kind, Message: "no luck"}
+			}
+			spent += rec.Metrics[cell.WallTime] + overheadSeconds
+			return rec, nil
+		})
+		tuned.Fill()
+		if err := tuned.tune(); err != nil {
+			t.Errorf("%s: %v", kind, err)
+			continue
 		}
-		return rec, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Setting.GC.Percent > 150 || r.Setting.GC.Percent < 0 || len(r.Doubts) == 0 {
-		t.Errorf("%s (%s): %s, doubts %q", r.Outcome, r.Reason, r.Setting.GC, r.Doubts)
+		tuned.conclude()
+		r := tuned.answer
+		if doubts := strings.Join(r.Doubts, "; "); r.Setting.GC.Percent > 150 || r.Setting.GC.Percent < 0 ||
+			!strings.Contains(doubts, want) || strings.Contains(doubts, "which were repeated") {
+			t.Errorf("%s: %s (%s): %s, doubts %q", kind, r.Outcome, r.Reason, r.Setting.GC, doubts)
+		}
+		if math.Abs(spent-tuned.spent) > 1e-6 {
+			t.Errorf("%s: runs took %v s, and count %v", kind, spent, tuned.spent)
+		}
 	}
 }
 
