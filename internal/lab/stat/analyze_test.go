@@ -195,6 +195,9 @@ func TestFindings(t *testing.T) {
 		{"never collected", model{configs: gcs, blocks: 8, noise: 0.01, figures: func(cell.Config) map[string]float64 {
 			return map[string]float64{cell.WallTime: 100, cell.GCCycles: 0}
 		}}, []string{"alloc: no collection was seen under any setting of the collector: "}},
+		{"a collection that did not end", model{configs: gcs[:2], blocks: 8, noise: 0.01, figures: func(cell.Config) map[string]float64 {
+			return map[string]float64{cell.WallTime: 100, cell.GCCycles: 0, cell.GCCPUShare: 0.02}
+		}}, []string{"alloc: GOGC=500 made no measurable difference in wall time (against gc=default)."}},
 		{"one configuration", model{configs: gcs[:1], blocks: 8, figures: func(cell.Config) map[string]float64 {
 			return map[string]float64{cell.OpTime: 100}
 		}}, nil},

@@ -101,12 +101,16 @@ func (s study) findings() []finding {
 	return out
 }
 
-// neverCollects reports whether the collector never ran, though settings let it.
+// neverCollects reports whether the collector never ran, though settings let it. A collection
+// that began and did not end is not in the cycles, but in the collector's CPU time.
 func (s study) neverCollects() bool {
 	may := false
 	for _, g := range append([]*Group{s.base}, s.others...) {
 		cycles := g.Series[cell.GCCycles].Values
 		if len(g.Records) > 0 && (len(cycles) == 0 || slices.Max(cycles) > 0) {
+			return false
+		}
+		if share := g.Series[cell.GCCPUShare].Values; len(share) > 0 && slices.Max(share) > 0 {
 			return false
 		}
 		may = may || len(cycles) > 0 && (g.Config.GC.Percent >= 0 || g.Config.GC.LimitBytes > 0)
