@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	pages := &output{Writer: out}
 	root.SetOut(pages)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	called, err := root.ExecuteContextC(ctx)
 	code := exitFailure
 	var exit *exitError
 	var wrong *session.Misuse
@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 		fmt.Fprintf(errw, "isobar: %s\n", text)
 	}
 	if code == exitUsage {
-		fmt.Fprintf(errw, "Run 'isobar --help' or add --help to the command for how to call it.\n")
+		fmt.Fprintf(errw, "See '%s --help'.\n", called.CommandPath())
 	}
 	return code
 }
@@ -116,8 +116,12 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-			err = badValue(invalid)
-		} else if strings.Contains(c.Use, "-- COMMAND") {
+			return usage(badValue(invalid))
+		}
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+			err = fmt.Errorf("%w%s", err, workload.DidYouMean("--"+unknown.GetSpecifiedName(), flagNames(c)))
+		}
+		if strings.Contains(c.Use, "-- COMMAND") {
 			err = fmt.Errorf("%w (flags of COMMAND go after --)", err)
 		}
 		return usage(err)
@@ -128,6 +132,16 @@ func (a *app) rootCommand() *cobra.Command {
 		a.heapCommand(), a.traceCommand(), a.doctorCommand(), a.uiCommand(), a.fleetCommand(), a.workerCommand())
 	sayArguments(root)
 	return root
+}
+
+// flagNames returns the flags of a command, as a user writes them.
+func flagNames(c *cobra.Command) (names []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return names
 }
 
 // badValue says what a flag takes.

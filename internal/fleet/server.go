@@ -221,7 +221,7 @@ func (c ServerConfig) options(s *Server) (*server.Options, error) {
 
 // listen sets the address and the certificates for clients.
 func (c ServerConfig) listen(o *server.Options) (err error) {
-	if o.Host, o.Port, err = hostPort(c.Listen); err != nil {
+	if o.Host, o.Port, err = hostPort("--listen", c.Listen); err != nil {
 		return err
 	}
 	if o.Port == 0 {
@@ -266,7 +266,7 @@ func (c ServerConfig) cluster(o *server.Options, token string) (err error) {
 			"routes to them")
 	}
 	o.Cluster = server.ClusterOpts{Name: c.Cluster, Username: "isobar", Password: token}
-	if o.Cluster.Host, o.Cluster.Port, err = hostPort(c.ClusterListen); err != nil {
+	if o.Cluster.Host, o.Cluster.Port, err = hostPort("--cluster-listen", c.ClusterListen); err != nil {
 		return err
 	}
 	if !c.Plaintext && !loopback.Is(o.Cluster.Host) {
@@ -280,14 +280,15 @@ func (c ServerConfig) cluster(o *server.Options, token string) (err error) {
 	return nil
 }
 
-func hostPort(address string) (string, int, error) {
+// hostPort splits the value of a flag.
+func hostPort(flag, address string) (string, int, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", 0, fmt.Errorf("%q: want HOST:PORT", address)
+		return "", 0, fmt.Errorf("%s %q: want HOST:PORT, such as 127.0.0.1:4222", flag, address)
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
-		return "", 0, fmt.Errorf("%q: want HOST:PORT with a port number", address)
+		return "", 0, fmt.Errorf("%s %q: want HOST:PORT with a port number", flag, address)
 	}
 	return host, int(n), nil
 }

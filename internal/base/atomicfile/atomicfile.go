@@ -27,6 +27,9 @@ func Write(name string, perm os.FileMode, write func(io.Writer) error) error {
 		}
 		return errors.Join(write(f), f.Close())
 	}
+	if err := notFolder(name); err != nil {
+		return err
+	}
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
@@ -61,8 +64,8 @@ func special(name string) bool {
 // Check returns the error that Write would return now: name is a directory, or its folder
 // is missing or not writable.
 func Check(name string) error {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return &os.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
+	if err := notFolder(name); err != nil {
+		return err
 	}
 	if standard(name) != nil || special(name) {
 		return nil
@@ -72,6 +75,13 @@ func Check(name string) error {
 		return err
 	}
 	return os.Remove(staged)
+}
+
+func notFolder(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return &os.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
+	}
+	return nil
 }
 
 // Bytes replaces the file name with data.

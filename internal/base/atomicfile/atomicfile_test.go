@@ -94,8 +94,8 @@ func TestWriteRefuses(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(full, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := Bytes(full, 0o600, nil); err == nil {
-		t.Error("replaced a directory")
+	if err := Bytes(full, 0o600, nil); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("a directory: %v", err)
 	}
 	if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
 		t.Errorf("%v, %v: a temporary file was left behind", all, err)

@@ -35,7 +35,8 @@ const maxOps = 4 << 20
 func Read(r io.Reader) (*Timeline, error) {
 	in, err := exptrace.NewReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("phase: no execution trace of Go 1.22 or later: %w", err)
+		return nil, fmt.Errorf("phase: no execution trace of Go 1.22 or later: %w; 'go test -trace FILE' writes one, and so "+
+			"does /debug/pprof/trace?seconds=5 of net/http/pprof", err)
 	}
 	d := decoder{
 		line: &Timeline{Ops: map[string][]Op{}}, open: map[ranged]bool{}, workers: map[exptrace.GoID]*worker{},

@@ -32,7 +32,7 @@ func TestParseGC(t *testing.T) {
 			t.Errorf("ParseGC(%q.String()) = %+v, %v; want it back", s, again, err)
 		}
 	}
-	for _, s := range []string{"", "0", "-1", "-5", "fast", "100%", "100:", "100:x", "100:0", ":1GiB", "99999999999999999999", "100:9999999TiB"} {
+	for _, s := range []string{"", "0", "-1", "-5", "fast", "100%", "100:", "100:x", "100:0", "100:512", ":1GiB", "99999999999999999999", "100:9999999TiB"} {
 		if got, err := ParseGC(s); err == nil {
 			t.Errorf("ParseGC(%q) = %+v, want an error", s, got)
 		} else if !strings.Contains(err.Error(), "want") {

@@ -50,8 +50,9 @@ func ParseGC(s string) (GC, error) {
 	}
 	if hasLimit {
 		n, err := ParseBytes(limit)
-		if err != nil || n < 1 {
-			return GC{}, fmt.Errorf("cell: GC setting %q: limit %q: want a size such as 512MiB or 2GiB", s, limit)
+		if err != nil || n < 1e6 { // no program runs in less: a unit is missing
+			return GC{}, fmt.Errorf("cell: GC setting %q: limit %q: want a size with its unit, such as 512MiB or 2GiB", s,
+				limit)
 		}
 		gc.LimitBytes = n
 	}
