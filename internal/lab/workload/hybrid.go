@@ -183,16 +183,14 @@ const noController = "none"
 func controllerParams(mode string) []Param {
 	return []Param{
 		{Name: "controller", Default: mode,
-			Help: "mode of the GC controller: none, default, off, hybrid, idle, adaptive, or percent=N", Check: checkController},
+			Help:  "mode of the GC controller: none, default, off, hybrid, idle, adaptive, or percent=N",
+			Check: or(noController, checkMode)},
 		Bytes("limit", "0", "memory budget of the controller; 0: the one it detects (GOMEMLIMIT, cgroup)", 0, 1<<50),
 		Float("target-cpu", "0", "adaptive: share of CPU for the collector; 0: the controller's default", 0, 0.5),
 	}
 }
 
-func checkController(s string) error {
-	if s == noController {
-		return nil
-	}
+func checkMode(s string) error {
 	_, err := gcctl.ParseMode(s)
 	return err
 }

@@ -24,12 +24,13 @@ func init() {
 			Switch("pool", "off", "on: take ticks from a pool; off: allocate each"),
 			Int("capacity", "10_000", "ticks that the pool holds", 1, 100_000_000),
 			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true,
-				Check: checkInput},
+				Check: or("", checkInput)},
 			Choice("pace", "fixed", "fixed: input ticks are due at the tick rate; recorded: according to their timestamps",
 				"fixed", "recorded"),
 			Float("speed", "1", "speed-up of the recorded pace", 1e-3, 1e9),
 			{Name: "monitor", Default: noMonitor,
-				Help: "none, or the interval of a live monitor running alongside, such as 1s", Check: checkMonitor},
+				Help:  "none, or the interval of a live monitor running alongside, such as 1s",
+				Check: or(noMonitor, DurationRange(100*time.Millisecond, time.Minute))},
 			Switch("skip-bad", "off", "on: skip and count malformed lines of the input"),
 		}, controllerParams(noController)...),
 		New: newMarket,
@@ -38,9 +39,6 @@ func init() {
 
 // checkInput refuses an unreadable file before anything is measured.
 func checkInput(name string) error {
-	if name == "" {
-		return nil
-	}
 	f, err := os.Open(name)
 	if err != nil {
 		return err
@@ -93,13 +91,6 @@ type market struct {
 
 // noMonitor is the level of --monitor without a monitor.
 const noMonitor = "none"
-
-func checkMonitor(s string) error {
-	if s == noMonitor {
-		return nil
-	}
-	return DurationRange(100*time.Millisecond, time.Minute)(s)
-}
 
 func newMarket(env Env) (Task, error) {
 	m, err := newMarketSource(env)

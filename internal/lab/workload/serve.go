@@ -40,7 +40,7 @@ func init() {
 			builtIn(Bytes("body", "0", "bytes that each request posts; 0: GET", 0, 1<<26)),
 			builtIn(Duration("for", "3s", "length of the load", 10*time.Millisecond, time.Hour)),
 			builtIn(Param{Name: "warmup", Default: "auto", Help: "length of the load before recording starts; auto ends when " +
-				"response times no longer change, after 500ms to 10s", Check: checkWarmup}),
+				"response times no longer change, after 500ms to 10s", Check: or("auto", DurationRange(0, time.Hour))}),
 			{Name: "load", Default: "",
 				Help: "a shell command that loads the server instead of the built-in load; its output is read for " +
 					"figures"},
@@ -63,13 +63,6 @@ func checkURL(s string) error {
 		return errors.New("want a loopback address: the server runs on this machine")
 	}
 	return nil
-}
-
-func checkWarmup(s string) error {
-	if s == "auto" {
-		return nil
-	}
-	return DurationRange(0, time.Hour)(s)
 }
 
 func checkRates(s string) error {

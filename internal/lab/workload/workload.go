@@ -336,6 +336,16 @@ func OneOf(words ...string) func(string) error {
 	}
 }
 
+// or returns a check that accepts a word, and whatever else the given check accepts.
+func or(word string, check func(string) error) func(string) error {
+	return func(s string) error {
+		if s == word {
+			return nil
+		}
+		return check(s)
+	}
+}
+
 // DidYouMean returns " (did you mean X?)" for the candidate nearest to s, "" if
 // none is near.
 func DidYouMean(s string, candidates []string) string {
