@@ -61,18 +61,7 @@ func (p *Ledger) Table(d text.LedgerDocument) *text.Table {
 		f := p.Figure(&c)
 		t.Add(c.ID, f.Word(), text.Clean(c.Figure), text.Clean(f.Measured()), p.Published(&c), c.Beside)
 		row := t.Rows[len(t.Rows)-1]
-		row[0].Link, row[1].Class = "#"+p.Anchor(c.ID), "text "+claimClass(f.Verdict)
+		row[0].Link, row[1].Class = "#"+p.Anchor(c.ID), "text "+f.Class()
 	}
 	return t
-}
-
-// claimClass is the CSS class of a verdict.
-func claimClass(verdict string) string {
-	switch verdict {
-	case "holds":
-		return "better"
-	case "refuted", "reversed":
-		return "worse"
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -174,18 +175,14 @@ func (l *Ledger) Figure(c *LedgerClaim) *LedgerFigure {
 	return &c.LedgerFigure
 }
 
-// claimInk is the colour of a verdict; its word says the same.
-func claimInk(verdict string) ink {
-	switch verdict {
-	case "holds":
-		return green
-	case "refuted", "reversed":
-		return red
-	case "weaker", "varies", "open":
-		return yellow
-	}
-	return dim
+// claimLooks are the looks of a claim's verdicts; others are dim on a terminal.
+var claimLooks = map[string]look{
+	"holds": {"better", green}, "refuted": {"worse", red}, "reversed": {"worse", red},
+	"weaker": {"", yellow}, "varies": {"", yellow}, "open": {"", yellow},
 }
+
+// Class is the verdict's class in a page.
+func (c *LedgerFigure) Class() string { return claimLooks[c.Verdict].class }
 
 // LedgerLines writes one line per claim.
 func LedgerLines(w io.Writer, l *Ledger, s Style) error {
@@ -200,7 +197,8 @@ func LedgerLines(w io.Writer, l *Ledger, s Style) error {
 		p.line(bold, "%s  %s", d.ID, Clean(d.Title))
 		for _, c := range d.Claims {
 			f := l.Figure(&c)
-			head := fmt.Sprintf("  %-*s  %s  ", width, c.ID, p.paint(claimInk(f.Verdict), fmt.Sprintf("%-10s", f.Word())))
+			ink := cmp.Or(claimLooks[f.Verdict].ink, dim)
+			head := fmt.Sprintf("  %-*s  %s  ", width, c.ID, p.paint(ink, fmt.Sprintf("%-10s", f.Word())))
 			room := max(s.width()-width-16, 20)
 			text := f.Measured()
 			if strings.HasPrefix(c.Beside, "differs") {

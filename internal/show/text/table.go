@@ -53,11 +53,13 @@ func (t *Table) judge(column int, v stat.Verdict) {
 	c.Class, c.ink = strings.TrimSpace(c.Class+" "+look.class), look.ink
 }
 
-// verdictLooks are the class of a verdict in a page and its colour on a terminal; its text says the same.
-var verdictLooks = map[stat.Verdict]struct {
+// A look is the class of a verdict in a page and its colour on a terminal; its text says the same.
+type look struct {
 	class string
 	ink   ink
-}{
+}
+
+var verdictLooks = map[stat.Verdict]look{
 	stat.Better: {"better", green}, stat.Worse: {"worse", red}, stat.NoDifference: {"undecided", dim},
 	stat.Inconclusive: {"undecided", yellow}, stat.Disagreement: {"undecided", yellow},
 }
