@@ -13,14 +13,17 @@ import (
 )
 
 // root returns the number of a root node.
-func (g *Graph) root(n rootNode) uint32 {
-	id, ok := g.rootIDs[n]
+func (g *Graph) root(n rootNode) uint32 { return number(g.rootIDs, &g.roots, n) }
+
+// number returns the place of a value in all, where a new one goes last.
+func number[T comparable](places map[T]uint32, all *[]T, v T) uint32 {
+	place, ok := places[v]
 	if !ok {
-		id = uint32(len(g.roots))
-		g.rootIDs[n] = id
-		g.roots = append(g.roots, n)
+		place = uint32(len(*all))
+		places[v] = place
+		*all = append(*all, v)
 	}
-	return id
+	return place
 }
 
 // nameRoots numbers all root nodes before marking, so that none is added later.

@@ -99,15 +99,7 @@ func (g *Graph) shapeID(s shape) uint32 {
 	return id
 }
 
-func (g *Graph) label(text string) uint32 {
-	id, ok := g.labelIDs[text]
-	if !ok {
-		id = uint32(len(g.labels))
-		g.labelIDs[text] = id
-		g.labels = append(g.labels, text)
-	}
-	return id
-}
+func (g *Graph) label(text string) uint32 { return number(g.labelIDs, &g.labels, text) }
 
 // layout prepares a shape.
 func (g *Graph) layout(s shape) layout {
