@@ -9,13 +9,13 @@ import (
 type Figure struct {
 	// Key names the figure and its unit, as runtime/metrics does:
 	// /gc/heap/goal:bytes.
-	Key  string
-	Help string
+	Key  string `json:"key"`
+	Help string `json:"help"`
 	// Counter is set if the number only grows. Pages show its rate.
-	Counter bool
+	Counter bool `json:"counter"`
 	// Chart is the title of the figure's chart. All figures of a chart have the
 	// same unit.
-	Chart string
+	Chart string `json:"chart"`
 }
 
 // Unit returns the part of the key after the colon.

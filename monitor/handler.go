@@ -109,11 +109,8 @@ func (m *Monitor) servePage(w http.ResponseWriter) {
 // serveHistory serves the figures and all samples still kept.
 func (m *Monitor) serveHistory(w http.ResponseWriter) {
 	type figure struct {
-		Key     string `json:"key"`
-		Unit    string `json:"unit"`
-		Help    string `json:"help"`
-		Chart   string `json:"chart"`
-		Counter bool   `json:"counter"`
+		Figure
+		Unit string `json:"unit"`
 	}
 	history := struct {
 		Process  Process         `json:"process"`
@@ -124,7 +121,7 @@ func (m *Monitor) serveHistory(w http.ResponseWriter) {
 		Next     string          `json:"next"`
 	}{Process: m.process(), Interval: m.interval.Milliseconds(), Keep: len(m.times)}
 	for _, f := range m.figures {
-		history.Figures = append(history.Figures, figure{f.Key, f.Unit(), f.Help, f.Chart, f.Counter})
+		history.Figures = append(history.Figures, figure{f, f.Unit()})
 	}
 	rows, next := m.from(0, []byte{'['})
 	history.Rows, history.Next = append(rows, ']'), string(m.appendID(nil, next))
