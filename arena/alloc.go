@@ -44,10 +44,8 @@ func MakeSlice[T any](a Allocator, n int) []T {
 
 // makeSlice returns n Ts with unspecified contents.
 func makeSlice[T any](a Allocator, op string, n int) []T {
+	checkCount[T](op, n)
 	size := sizeOf[T]()
-	if n < 0 || size > 0 && uintptr(n) > maxAllocBytes/size {
-		panic(fmt.Sprintf("arena: %s: %d values of %d bytes each; want 0 to %d bytes together", op, n, size, maxAllocBytes))
-	}
 	if size == 0 || n == 0 {
 		return make([]T, n)
 	}
@@ -65,6 +63,17 @@ func AppendTo[T any](a Allocator, s []T, vals ...T) []T {
 		s = grow(a, s, n)
 	}
 	return append(s, vals...)
+}
+
+// checkCount panics if n is no number of Ts that an arena may hold.
+func checkCount[T any](op string, n int) {
+	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
+		refuseCount(op, n, sizeOf[T]())
+	}
+}
+
+func refuseCount(op string, n int, size uintptr) {
+	panic(fmt.Sprintf("arena: %s: %d values of %d bytes each; want 0 to %d bytes together", op, n, size, maxAllocBytes))
 }
 
 // grow returns s with a capacity of at least n: small slices double, large ones

@@ -3,10 +3,10 @@ package arena
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
+	"github.com/isobar-go/isobar/internal/base/block"
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
@@ -34,10 +34,10 @@ type Typed[T any] struct {
 	chunks   []typedChunk[T]
 	cur      int
 	filled   int // values handed out from chunks before cur
-	mapped   int // bytes of all chunks
 	gen      uint64
 	released bool
 	config   TypedConfig
+	source   block.Source   // counts the chunks
 	checks   typedChecks[T] // in checking builds
 }
 
@@ -60,7 +60,8 @@ func OpenTyped[T any](config TypedConfig) (*Typed[T], error) {
 	if sizeOf[T]() > maxChunkBytes {
 		return nil, errors.New("arena: OpenTyped: values above 16 MiB; allocate them with new")
 	}
-	return &Typed[T]{config: config}, nil
+	source := block.NewSource(block.Config{LimitBytes: int64(config.LimitBytes), OnHeap: true})
+	return &Typed[T]{config: config, source: source}, nil
 }
 
 // New returns a zero T.
@@ -78,10 +79,7 @@ func (a *Typed[T]) New() *T {
 // MakeSlice returns a slice of n adjacent zero Ts with no spare capacity. It panics if n is
 // negative or absurdly large.
 func (a *Typed[T]) MakeSlice(n int) []T {
-	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
-		panic(fmt.Sprintf("arena: MakeSlice: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](),
-			maxAllocBytes))
-	}
+	checkCount[T]("MakeSlice", n)
 	if invariant.Enabled {
 		return a.checkedSlice(n)
 	}
@@ -138,16 +136,10 @@ func (a *Typed[T]) advance(n int) error {
 
 func (a *Typed[T]) newChunk(n int) ([]T, error) {
 	size := max(int(sizeOf[T]()), 1)
-	n = max(n, max(a.config.ChunkBytes, min(a.mapped, maxChunkBytes))/size, 1)
-	room := math.MaxInt
-	if a.config.LimitBytes > 0 {
-		room = a.config.LimitBytes - a.mapped
+	n = max(n, max(a.config.ChunkBytes, min(int(a.source.Bytes()), maxChunkBytes))/size, 1)
+	if err := a.source.Claim(n * size); err != nil {
+		return nil, err
 	}
-	if n*size > room {
-		return nil, fmt.Errorf("%w: %d of %d bytes are taken and %d more needed", ErrLimit, a.mapped, a.config.LimitBytes,
-			n*size)
-	}
-	a.mapped += n * size
 	return make([]T, n), nil
 }
 
@@ -158,10 +150,7 @@ func (a *Typed[T]) enter(i, n int) {
 // Reserve makes sure that n values can be allocated without another chunk,
 // singly or as one slice. The error wraps [ErrLimit].
 func (a *Typed[T]) Reserve(n int) error {
-	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
-		panic(fmt.Sprintf("arena: Reserve: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](),
-			maxAllocBytes))
-	}
+	checkCount[T]("Reserve", n)
 	a.mustBeOpen("Reserve")
 	if n <= len(a.items)-a.n {
 		return nil
@@ -224,7 +213,7 @@ func (a *Typed[T]) free(i, n int) {
 func (a *Typed[T]) Release() {
 	a.mustBeOpen("Release")
 	a.gen++
-	a.chunks, a.cur, a.items, a.n, a.filled, a.mapped = nil, 0, nil, 0, 0, 0
+	a.chunks, a.cur, a.items, a.n, a.filled, a.source = nil, 0, nil, 0, 0, block.Source{}
 	a.released = true
 }
 
@@ -236,5 +225,5 @@ func (a *Typed[T]) mustBeOpen(op string) {
 
 // Stats returns the current sizes.
 func (a *Typed[T]) Stats() Stats {
-	return Stats{UsedBytes: (a.filled + a.n) * int(sizeOf[T]()), ChunkBytes: a.mapped, Chunks: len(a.chunks)}
+	return Stats{UsedBytes: (a.filled + a.n) * int(sizeOf[T]()), ChunkBytes: int(a.source.Bytes()), Chunks: len(a.chunks)}
 }
