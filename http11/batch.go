@@ -17,8 +17,14 @@ func (c *conn) batch() bool {
 		c.srv.enter()
 		defer c.idle()
 	}
+	if c.srv.ConnState != nil {
+		c.nowActive()
+	}
 	goesOn := c.answerAll()
 	c.paid()
+	if goesOn && !c.later && c.srv.ConnState != nil {
+		c.nowIdle()
+	}
 	return goesOn
 }
 
@@ -48,7 +54,7 @@ func (c *conn) answerAll() bool {
 		if cx.next == len(cx.buf) {
 			// await sends them in one call with its read, and a loop's turn without
 			// the way that may wait.
-			c.left = c.raw != nil && !c.broken
+			c.left = c.raw != nil && !c.broken && c.srv.ConnState == nil
 			return c.left || c.sendLeft()
 		}
 	}

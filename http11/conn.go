@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -69,6 +70,7 @@ type conn struct {
 	broken    bool // writing is no longer possible
 	drained   bool // the last read left nothing unread
 	left      bool // responses of the last batch are for await or turn to send
+	active    bool // Server.ConnState was told that a request has begun to arrive
 	later     bool // a request is incomplete, and the loop waits for the rest
 	readAway  bool // waiting without the turn; owned by the waiting goroutine
 	writeAway bool // the same for a write
@@ -131,6 +133,7 @@ func (c *conn) end() {
 	}
 	if !c.hijacked {
 		c.nc.Close() // no pending response
+		c.becomes(http.StateClosed)
 		c.srv.forget(c)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"time"
 
@@ -159,6 +160,7 @@ func (c *conn) hijack() (net.Conn, []byte, error) {
 		}
 	}
 	c.hijacked = true
+	c.becomes(http.StateHijacked)
 	x.out = x.out[:0]
 	x.state, x.mark = stateNone, 0
 	x.bodyState, x.bodyErr = bodyWrecked, ErrHijacked

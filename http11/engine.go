@@ -56,6 +56,8 @@ type looped interface {
 	net.Conn
 	// context returns what Server.ConnContext returned.
 	context() context.Context
+	// handle is what Server.ConnState gets.
+	handle() net.Conn
 	// leave makes this a goroutine that may wait.
 	leave()
 	// look makes waiting goroutines check their deadlines.

@@ -3,6 +3,7 @@ package http11
 import (
 	"context"
 	"net"
+	"net/http"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -33,10 +34,11 @@ type loop struct {
 	set   *poll.Set // closed by the last leader
 	watch *watch
 
-	mu    sync.Mutex
-	inbox []*socket // new or returning sockets; guarded by mu
+	mu     sync.Mutex
+	inbox  []*socket // new or returning sockets; guarded by mu
+	doomed []*socket // to be closed; guarded by mu
 
-	// mail publishes that inbox is not empty or that the server is closing. The
+	// mail publishes that inbox or doomed is not empty or that the server is closing. The
 	// sender sets it, then reads parked; the leader sets parked, then reads mail.
 	mail   atomic.Bool
 	parked atomic.Bool // publishes that the leader is about to wait
@@ -125,7 +127,9 @@ func (ls *loops) take(nc net.Conn, ctx context.Context) bool {
 		return false // for example out of descriptors
 	}
 	l := ls.all[int(ls.next.Add(1))%len(ls.all)]
-	l.send(&socket{loop: l, fd: fd, remote: nc.RemoteAddr(), ctx: ctx})
+	s := &socket{loop: l, fd: fd, remote: nc.RemoteAddr(), ctx: ctx}
+	l.srv.becomes(s.handle(), http.StateNew)
+	l.send(s)
 	nc.Close() // the other descriptor keeps the connection open
 	return true
 }
@@ -217,7 +221,7 @@ func (l *loop) equip(s *socket) (w *worker, late bool) {
 		c := s.w.c
 		c.sock, c.nc, c.raw = s, s, (*rawSocket)(s)
 		c.requests = int(s.requests)
-		c.phase, c.waiting, c.broken, c.later = phaseIdle, false, false, false
+		c.phase, c.waiting, c.broken, c.later, c.active = phaseIdle, false, false, false, false
 	}
 	late, s.late = s.late, false
 	w = s.w
@@ -317,6 +321,9 @@ func (l *loop) remove(s *socket) {
 			e.Events = 0
 		}
 	}
+	if !s.hijacked {
+		l.srv.becomes(s.handle(), http.StateClosed)
+	}
 	unix.Close(s.fd)
 	l.srv.forget(nil)
 }
@@ -366,11 +373,16 @@ func (l *loop) next() *socket {
 func (l *loop) read() {
 	l.mail.Store(false)
 	l.mu.Lock()
-	mail := l.inbox
-	l.inbox = nil
+	mail, doomed := l.inbox, l.doomed
+	l.inbox, l.doomed = nil, nil
 	l.mu.Unlock()
 	for _, s := range mail {
 		l.receive(s)
+	}
+	for _, s := range doomed {
+		if s.fd < len(l.table) && l.table[s.fd] == s {
+			l.cut(s)
+		}
 	}
 	if !l.srv.closing.Load() {
 		return
@@ -381,15 +393,20 @@ func (l *loop) read() {
 	}
 	if l.srv.broken.Load() {
 		for _, s := range l.table {
-			switch {
-			case s == nil:
-			case s.state.Load() == away:
-				unix.Shutdown(s.fd, unix.SHUT_RDWR) // an error means that it has ended
-			default:
-				l.remove(s)
+			if s != nil {
+				l.cut(s)
 			}
 		}
 	}
+}
+
+// cut closes a connection, or makes the goroutine that has it do so.
+func (l *loop) cut(s *socket) {
+	if s.state.Load() == away {
+		unix.Shutdown(s.fd, unix.SHUT_RDWR) // an error means that it has ended
+		return
+	}
+	l.remove(s)
 }
 
 // lookAtIdle serves each idle socket, so that settle can close it if no request
@@ -421,6 +438,10 @@ func (l *loop) receive(s *socket) {
 		l.table = append(l.table, make([]*socket, max(64, len(l.table)))...)
 	}
 	l.table[s.fd] = s
+	if s.doomed.Load() {
+		l.remove(s)
+		return
+	}
 	if idle := l.srv.timeouts[phaseIdle]; idle > 0 {
 		s.deadline = l.srv.clock.now(idle) + idle + idle/16
 		l.wheel.link(s, l.now)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -99,6 +100,13 @@ type Server struct {
 	// returns the parent of the contexts of the connection's requests. nc is as the
 	// listener returned it, and for use during the call.
 	ConnContext func(nc net.Conn) context.Context
+
+	// ConnState, if set, is called as that of a http.Server is: with StateNew,
+	// StateActive when bytes of a request have arrived, StateIdle once all that have
+	// arrived are answered, and StateHijacked or StateClosed. It must not wait. nc is
+	// the same value at each call; with Readiness it has only the addresses, during a
+	// call, and Close.
+	ConnState func(nc net.Conn, state http.ConnState)
 
 	// OnConnError is called when a TLS handshake or an accept fails; remote is nil
 	// for accept. Stats counts these errors too.
@@ -343,6 +351,7 @@ func (s *Server) start(nc net.Conn) {
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
+	c.becomes(http.StateNew)
 	go c.serve()
 }
 

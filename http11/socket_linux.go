@@ -54,6 +54,9 @@ type socket struct {
 	// and, from leading to away, the loop.
 	state atomic.Uint64
 
+	// doomed is set by whoever closes the socket's handle; it publishes nothing.
+	doomed atomic.Bool
+
 	// Owned by whoever has the socket.
 	gone     bool    // to be closed
 	hijacked bool    // gone, and the worker stays with the goroutine
@@ -295,6 +298,8 @@ func (s *socket) SetWriteDeadline(t time.Time) error {
 
 func (s *socket) RemoteAddr() net.Addr { return s.remote }
 
+func (s *socket) handle() net.Conn { return handle{s} }
+
 func (s *socket) context() context.Context { return s.ctx }
 
 func (s *socket) LocalAddr() net.Addr {
@@ -380,4 +385,26 @@ func (s *socket) hijack() (net.Conn, error) {
 	s.gone, s.hijacked = true, true
 	s.loop.send(s)
 	return nc, nil
+}
+
+// A handle is a socket for Server.ConnState. Any goroutine may close it.
+type handle struct{ s *socket }
+
+func (h handle) Read([]byte) (int, error)         { return 0, errConnUse }
+func (h handle) Write([]byte) (int, error)        { return 0, errConnUse }
+func (h handle) SetDeadline(time.Time) error      { return errConnUse }
+func (h handle) SetReadDeadline(time.Time) error  { return errConnUse }
+func (h handle) SetWriteDeadline(time.Time) error { return errConnUse }
+func (h handle) LocalAddr() net.Addr              { return h.s.LocalAddr() }
+func (h handle) RemoteAddr() net.Addr             { return h.s.remote }
+
+// Close leaves closing to the leader of the loop.
+func (h handle) Close() error {
+	l := h.s.loop
+	h.s.doomed.Store(true) // for receive, if the loop does not have the socket yet
+	l.mu.Lock()
+	l.doomed = append(l.doomed, h.s)
+	l.mu.Unlock()
+	l.poke()
+	return nil
 }
