@@ -278,7 +278,7 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 		next, ok := t.next(e, pilots)
 		for ok {
 			rec, err := t.measure(t.with(next), t.block, "looking at "+settingText(t.with(next)))
-			if t.infeasible(rec) {
+			if t.infeasible(rec) && next != t.Base.GC {
 				t.drop(next, err)
 				e.picks = t.pick(e.model, e.all)
 				next, ok = t.next(e, pilots)
@@ -348,6 +348,12 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 		if p != nil && p.Measured == nil {
 			return p.GC, true
 		}
+	}
+	if m := e.model; m != nil && m.misfit && t.Objective != RSS && len(pilots) < 4 { // again, where most is collected
+		t.block++
+		return slices.MaxFunc(m.seen, func(a, b Measured) int {
+			return cmp.Compare(m.expect(a.GC).seconds, m.expect(b.GC).seconds)
+		}).GC, true
 	}
 	if len(pilots) < 3 { // the choice is settled: a third run shows what collections cost
 		if gc, ok := t.costly(e); ok {

@@ -354,3 +354,24 @@ func TestTuneGoesOnWithoutABuild(t *testing.T) {
 		t.Errorf("%s (%s), doubts %q", r.Outcome, r.Reason, doubts)
 	}
 }
+
+// TestTuneRacesNotByChance has one of the first runs take more CPU time than the model explains, as beside other
+// programs: that is no reason to race. TestTuneRacesWhatDoesNotFit has a program that does not fit.
+func TestTuneRacesNotByChance(t *testing.T) {
+	for odd := 1; odd <= 3; odd++ {
+		p, rng, runs := program(0.1), rand.New(rand.NewPCG(5, 5)), 0
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
+			Budget: 10 * time.Minute, Seed: 1}
+		r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+			rec := p.record(c, 0.01, rng)
+			rec.Cell.Block = block
+			if runs++; runs == odd {
+				rec.Metrics[cell.TotalCPU] *= 1.9
+			}
+			return rec, nil
+		})
+		if err != nil || len(r.Candidates) > 0 || r.Runs > mostRuns {
+			t.Errorf("run %d is odd: %v, %d runs, raced %+v", odd, err, r.Runs, r.Candidates)
+		}
+	}
+}

@@ -201,7 +201,7 @@ func (t *tuning) tune() error {
 		return err
 	}
 	t.block++
-	if t.races() || e.model.misfit && t.Objective != RSS {
+	if t.races() || t.misfits(e.model) {
 		if e.picks, err = t.raced(e); err != nil || t.answer.Outcome != "" {
 			return err
 		}
@@ -231,6 +231,29 @@ func (t *tuning) lasting(runs int) time.Duration {
 
 // races reports whether no model predicts the objective or a bound on it.
 func (t *tuning) races() bool { return !t.Objective.modelled(isServed(t.Base)) || t.MaxP99 > 0 }
+
+// misfits reports whether a program does not fit the model, whichever run of a repeated setting is left out: beside
+// other programs an odd run looks the same.
+func (t *tuning) misfits(m *Model) bool {
+	if !m.misfit || t.Objective == RSS {
+		return false
+	}
+	for i, p := range m.pilots {
+		same := func(o Pilot) bool { return o.GC == p.GC }
+		rest := slices.Delete(slices.Clone(m.pilots), i, i+1)
+		at := slices.IndexFunc(rest, same)
+		if at < 0 || m.foreign > 0 {
+			continue
+		}
+		if i == 0 { // of the baseline, which stays the first
+			rest[0], rest[at] = rest[at], rest[0]
+		}
+		if other, err := NewModel(rest); err == nil && !other.misfit {
+			return false
+		}
+	}
+	return true
+}
 
 // raced measures an objective that no model predicts, in rounds.
 func (t *tuning) raced(e explored) ([]pick, error) {
