@@ -30,8 +30,8 @@ func layoutOf[T any]() layout {
 func (l *layout) walk(t reflect.Type, offset uintptr) {
 	switch t.Kind() {
 	case reflect.Struct:
-		for i := range t.NumField() {
-			l.walk(t.Field(i).Type, offset+t.Field(i).Offset)
+		for f := range t.Fields() {
+			l.walk(f.Type, offset+f.Offset)
 		}
 	case reflect.Array:
 		if isNumber(t.Elem().Kind()) {

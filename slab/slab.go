@@ -132,8 +132,8 @@ func holdsPointers(t reflect.Type) bool {
 	case reflect.Array:
 		return t.Len() > 0 && holdsPointers(t.Elem())
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if holdsPointers(t.Field(i).Type) {
+		for f := range t.Fields() {
+			if holdsPointers(f.Type) {
 				return true
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/gc/trace"
@@ -209,7 +210,7 @@ func (f *traceFeed) cycle(c trace.Cycle) {
 func (f *traceFeed) emit() {
 	s := Sample{
 		At: f.base.Add(f.latest), Process: monitor.Process{Program: f.name}, Figures: traceFigures,
-		Values: append([]float64(nil), f.sums[:]...), Epoch: f.epoch,
+		Values: slices.Clone(f.sums[:]), Epoch: f.epoch,
 	}
 	f.emitted, f.pending = f.latest, false
 	if f.caughtUp {

@@ -33,8 +33,7 @@ func (p *Progress) Begin(c cell.Cell) {
 }
 
 func (p *Progress) End() {
-	d := time.Since(p.started)
-	p.spent += d
+	p.spent += time.Since(p.started)
 	p.fresh++
 	p.done++
 }

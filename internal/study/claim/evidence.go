@@ -19,7 +19,7 @@ type Side struct {
 
 // fits reports whether the side selects the configuration.
 func (s Side) fits(c cell.Config) bool {
-	for _, term := range strings.Fields(s.Where) {
+	for term := range strings.FieldsSeq(s.Where) {
 		name, want, _ := strings.Cut(term, "=")
 		have, _ := c.Factor(name)
 		if name == "gc" {
