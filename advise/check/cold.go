@@ -15,10 +15,11 @@ import (
 // start-up, in tests, or because of an error.
 func (c *Code) Cold(cur inspector.Cursor) bool { return c.onErrorPath(cur) || c.Once(cur) }
 
-// Once reports whether the code at cur runs only at start-up or in tests. Outside init
-// and tests, code in a loop does not: it may run for as long as the program.
+// Once reports whether the code at cur runs only at start-up or in tests. Outside tests, a function that start-up code
+// gives to a call, such as a handler, does not; outside init, nor does code in a loop: it may run for as long as the
+// program.
 func (c *Code) Once(cur inspector.Cursor) bool {
-	later := false
+	later, given := false, false
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
 		case *ast.FuncLit:
@@ -26,11 +27,11 @@ func (c *Code) Once(cur inspector.Cursor) bool {
 			if _, ok := c.IsCall(around, "sync", "Once.Do", "OnceFunc", "OnceValue", "OnceValues"); ok {
 				return true
 			}
-			later = later || CallOf(at) == nil
+			later, given = later || CallOf(at) == nil, given || argument(at)
 		case *ast.FuncDecl:
 			fn, ok := c.Info.Defs[n.Name].(*types.Func)
-			loops := !c.file(n.Pos()).test && n.Name.Name != "init" && c.Loop(cur) != nil
-			return ok && c.once[fn] && !loops
+			again := given || n.Name.Name != "init" && c.Loop(cur) != nil
+			return ok && c.once[fn] && (c.file(n.Pos()).test || !again)
 		}
 	}
 	return !later // later: a package variable holds the function
@@ -62,12 +63,21 @@ func (c *Code) onlyOnce(fn *types.Func) bool {
 			continue // recursion
 		}
 		// any code may call a function in a package variable, such as a table
-		if !c.Cold(use) || CallOf(use) == nil && decl == nil {
+		if !c.Cold(use) || CallOf(use) == nil && decl == nil || argument(use) && !c.file(use.Node().Pos()).test {
 			return false
 		}
 		used = true
 	}
 	return used
+}
+
+// argument reports whether the function that the identifier or literal at cur stands for is an argument of a call.
+func argument(cur inspector.Cursor) bool {
+	if sel, ok := cur.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == cur.Node() {
+		cur = cur.Parent()
+	}
+	call, ok := cur.Parent().Node().(*ast.CallExpr)
+	return ok && call.Fun != cur.Node()
 }
 
 // CallOf returns the call whose callee the identifier at cur names, or the literal at cur is; nil if
