@@ -81,7 +81,8 @@ func (s *Site) Pos() token.Pos {
 	return s.Instr.Pos()
 }
 
-// At returns the sites whose expressions cover a line of a file, those that begin there first.
+// At returns the sites whose expressions cover a line of a file, those that begin there first. The lines of a function
+// literal's body are not those of the expression that it is in.
 func (p *Package) At(file string, at int) []*Site {
 	p.placed.Do(func() {
 		p.lines = map[line][]*Site{}
@@ -89,9 +90,11 @@ func (p *Package) At(file string, at int) []*Site {
 			if s.Node == nil {
 				continue
 			}
-			name := p.Fset.Position(s.Pos()).Filename
+			name, inner := p.Fset.Position(s.Pos()).Filename, p.bodies(s)
 			for l := s.From; l <= s.To; l++ {
-				p.lines[line{name, l}] = append(p.lines[line{name, l}], s)
+				if !inner[l] {
+					p.lines[line{name, l}] = append(p.lines[line{name, l}], s)
+				}
 			}
 		}
 		for at, list := range p.lines {
@@ -233,6 +236,24 @@ func (p *Package) span(n ast.Node) (from, to int) {
 		end = n.Body.Lbrace
 	}
 	return p.Fset.Position(n.Pos()).Line, p.Fset.Position(end).Line
+}
+
+// bodies returns the lines in the bodies of a site's function literals, without those of the braces.
+func (p *Package) bodies(s *Site) map[int]bool {
+	lines := map[int]bool{}
+	if s.To-s.From < 2 {
+		return lines
+	}
+	ast.Inspect(s.Node, func(n ast.Node) bool {
+		lit, ok := n.(*ast.FuncLit)
+		if ok {
+			for l := p.Fset.Position(lit.Body.Lbrace).Line + 1; l < p.Fset.Position(lit.Body.Rbrace).Line; l++ {
+				lines[l] = true
+			}
+		}
+		return !ok
+	})
+	return lines
 }
 
 // ofAppend reports whether n is a call of append.

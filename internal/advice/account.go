@@ -24,15 +24,19 @@ type Account struct {
 	Sites     []Explained `json:"sites"`     // by share, largest first
 
 	mended []Finding // of remedies whose fix no check offers
+	ran    bool      // benchmarks ran, so that notes say what was not measured
 }
 
 // Known says for how much of the memory the lifetime is known, and how.
 func (a *Account) Known() string {
-	if a.Measured.Bytes == 0 {
-		return fmt.Sprintf("proved by the code of %.1f %% of bytes, not measured: --bench does",
-			100*max(0, a.Explained.Bytes-a.Open.Bytes))
+	if a.Measured.Bytes > 0 {
+		return fmt.Sprintf("measured for %.1f %% of bytes", 100*a.Measured.Bytes)
 	}
-	return fmt.Sprintf("measured of %.1f %% of bytes", 100*a.Measured.Bytes)
+	proved := fmt.Sprintf("proved by the code for %.1f %% of bytes", 100*max(0, a.Explained.Bytes-a.Open.Bytes))
+	if a.ran {
+		return proved
+	}
+	return proved + "; --bench measures it"
 }
 
 // A Verdict is what can be done about a site.
@@ -121,7 +125,7 @@ func (e *Explained) average() {
 // Made says how many objects are made, and how large they are.
 func (e *Explained) Made() string {
 	const exact = 0.03
-	number := fmt.Sprintf("%d objects", e.Objects)
+	number := text.Plural(int(e.Objects), "object")
 	if e.Within > exact {
 		number += fmt.Sprintf(" (±%.0f %%)", 100*e.Within)
 	}
@@ -400,7 +404,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 	if x.measured, note = measure(ctx, c, j, units); note != "" {
 		j.notes = append(j.notes, note)
 	}
-	a := &Account{Sites: []Explained{}}
+	a := &Account{Sites: []Explained{}, ran: c.Bench != ""}
 	var all, known, open, seen Totals
 	for _, one := range slices.SortedFunc(maps.Values(j.causes), (*cause).compare) {
 		computes := one.Objects == 0 && strings.HasPrefix(one.callee, "runtime.")

@@ -131,6 +131,7 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		r.left += r.of(p, nil)
 	}
 	for _, p := range pkgs {
+		before := len(r.names)
 		err := r.profile(within, p)
 		r.left -= r.of(p, nil)
 		if ctx.Err() != nil {
@@ -144,8 +145,11 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		case err != nil:
 			r.failed = errors.Join(r.failed, fmt.Errorf("advise: bench: %s: %w; fix the benchmarks, or choose others "+
 				"with --bench", p.ImportPath, err))
-			r.leftOut = append(r.leftOut, fmt.Sprintf("the benchmarks of %s fail and are left out: run them with go test -bench",
-				p.ImportPath))
+			if len(r.names) > before { // of those that were cut
+				r.leave(someFail, p.ImportPath)
+			} else {
+				r.leave("the benchmarks of %s fail and are left out: run them with go test -bench", p.ImportPath)
+			}
 		}
 	}
 	switch {
@@ -340,6 +344,8 @@ func (r *profiling) panics(p *testPackage, done []string, failed error) []string
 	return found
 }
 
+const someFail = "benchmarks of %s fail: what the others there do is explained; run them with go test -bench"
+
 // leave adds a note on what is left out, once.
 func (r *profiling) leave(format string, args ...any) {
 	if note := fmt.Sprintf(format, args...); !slices.Contains(r.leftOut, note) {
@@ -361,7 +367,7 @@ func names(of *regexp.Regexp, text string) (all []string) {
 func (r *profiling) keep(p *testPackage, profiles []string, out string, failed error) ([]string, error) {
 	if failed != nil && strings.Contains(out, " ns/op") { // testing goes on after one that fails
 		if _, unread := readProfile(context.Background(), profiles[len(profiles)-1]); unread == nil {
-			r.leave("benchmarks of %s fail: what the others there do is explained; run them with go test -bench", p.ImportPath)
+			r.leave(someFail, p.ImportPath)
 			failed = nil
 		}
 	}

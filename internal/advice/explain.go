@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/printer"
+	"go/token"
 	"go/types"
 	"maps"
 	"path"
@@ -383,6 +384,30 @@ func (k *subject) unmatched() {
 		k.e.Kind, k.e.What = life.Append.String(), "to a slice that leaves the stack here"
 		k.e.Verdict, k.e.Remedy = Look, unproven
 	}
+	if k.p != nil && waits(k.p, k.c.at) {
+		k.e.Kind, k.e.What = "waiting", "goroutine"
+		k.e.Verdict, k.e.Remedy = Look, unproven+"; the runtime keeps a record of each channel that a goroutine waits for, "+
+			"and uses it again until a collection drops it"
+	}
+}
+
+// waits reports whether a line sends to a channel or receives from one.
+func waits(p *life.Package, at place) (found bool) {
+	for _, f := range p.Files {
+		if p.Fset.Position(f.Package).Filename != at.file {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectStmt, *ast.SendStmt:
+				found = found || p.Fset.Position(n.Pos()).Line == at.line
+			case *ast.UnaryExpr:
+				found = found || n.Op == token.ARROW && p.Fset.Position(n.Pos()).Line == at.line
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 // known replaces the lifetime from the code by the measured one, if there is one. If

@@ -404,6 +404,19 @@ func few(in []int) map[int]int {
 	}
 }
 
+// TestWaitsAreNotOfTheStatementAround: the line that waits is in the body of a literal, not of the go statement.
+func TestWaitsAreNotOfTheStatementAround(t *testing.T) {
+	x, p := explainerOf(t, "package m\n\nfunc f(in, out chan int) {\n\tgo func() {\n"+
+		"\t\tselect {\n\t\tcase out <- 1:\n\t\tcase <-in:\n\t\t}\n\t\tout <- <-in\n\t}()\n}\n")
+	for at, want := range map[int]string{4: "goroutine", 5: "waiting goroutine", 8: "unknown", 9: "waiting goroutine"} {
+		c := &cause{at: place{p.Fset.Position(p.Files[0].Package).Filename, at}, function: "m.f.func1",
+			chains: map[string]*chain{}, site: site{Totals: Totals{Bytes: 1120, Objects: 10}}}
+		if got := x.explain(c)[0].Name(); !strings.HasPrefix(got, want) {
+			t.Errorf("line %d: %s, want %s", at, got, want)
+		}
+	}
+}
+
 // TestRunesBecomeStrings: a string made from a rune is allocated.
 func TestRunesBecomeStrings(t *testing.T) {
 	_, p := explainerOf(t, "package m\n\nvar kept string\n\nfunc f(r rune) {\n\tkept = string(r)\n}\n")

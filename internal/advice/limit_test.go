@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -122,6 +123,22 @@ func TestBudget(t *testing.T) {
 	}
 	if !strings.Contains(notes, "not all lifetimes were measured: "+late) || !strings.Contains(notes, c.LeftOut[0]) {
 		t.Errorf("no word of what was cut:\n%s", notes)
+	}
+}
+
+// Of a package whose benchmarks are cut or fail, what those that were cut did is explained, and no note says otherwise.
+func TestBudgetBeforeFailures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds, and waits for the end of a budget")
+	}
+	c := Config{Dir: tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.26\n", "m.go": "package m\n",
+		"m_test.go": "package m\n\nimport \"testing\"\n\nvar list []int\n\nfunc BenchmarkEndless(*testing.B) {\n\tfor {\n" +
+			"\t\tlist = make([]int, 99)\n\t}\n}\n\nfunc BenchmarkFails(b *testing.B) { b.Fatal(\"no server\") }\n"})}
+	given(t, &c, 6*time.Second)
+	profiles, left, err := Profile(t.Context(), c, ".", t.TempDir(), func(string) {})
+	if err != nil || len(profiles) == 0 || len(left) != 2 || left[0] != fmt.Sprintf(someFail, "example.org/m") ||
+		!strings.Contains(left[1], "while BenchmarkEndless ran") {
+		t.Errorf("profiles %v, left out %q, error %v; want those of the one that was cut", profiles, left, err)
 	}
 }
 
