@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -279,16 +280,48 @@ func adaptedWrite[T string | []byte](w *adaptedWriter, p T) (n int, err error) {
 var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // ReadFrom implements io.ReaderFrom: io.Copy of a file or a connection then
-// allocates no buffer. Other Readers might keep a shared buffer, and see what
+// allocates no buffer, and the kernel copies a file whose length was declared, as
+// http.ServeContent does. Other Readers might keep a shared buffer, and see what
 // belongs to another client.
 func (w *adaptedWriter) ReadFrom(src io.Reader) (int64, error) {
 	to := struct{ io.Writer }{w} // without this method
 	if !ofKernel(src) {
 		return io.Copy(to, src)
 	}
+	sent, err := w.sendFile(src)
+	if err != nil {
+		return sent, err
+	}
 	buf := copyBuffers.Get().(*[32 << 10]byte)
 	defer copyBuffers.Put(buf)
-	return io.CopyBuffer(to, struct{ io.Reader }{src}, buf[:])
+	n, err := io.CopyBuffer(to, struct{ io.Reader }{src}, buf[:])
+	return sent + n, err
+}
+
+// sendFile sends what the kernel can copy of src.
+func (w *adaptedWriter) sendFile(src io.Reader) (sent int64, err error) {
+	n := int64(math.MaxInt64)
+	part, limited := src.(*io.LimitedReader)
+	if limited {
+		src, n = part.R, part.N
+	}
+	f, ok := src.(openFile)
+	if !ok {
+		return 0, nil
+	}
+	if err := w.enter("ReadFrom"); err != nil {
+		return 0, err
+	}
+	w.writeHead()
+	w.mu.Unlock()
+	err = w.c().do("ReadFrom", func(x *exchange) (err error) {
+		sent, err = x.sendRest(f, n)
+		return err
+	})
+	if limited {
+		part.N -= sent
+	}
+	return sent, err
 }
 
 // ofKernel reports whether package os or net reads src, or what src limits.

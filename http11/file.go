@@ -11,6 +11,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -245,13 +246,52 @@ func (c *exchange) sendPart(f *os.File, from, n int64) error {
 	return c.conn.sendFile(to, f, n)
 }
 
+// An openFile is an os.File, or what io.Copy makes of one.
+type openFile interface {
+	io.ReadSeeker
+	syscall.Conn
+	Stat() (fs.FileInfo, error)
+}
+
+// sendRest lets the kernel copy up to n bytes of f, from its offset, as a part of the
+// declared content. It sends none if it cannot, or if the content would only be
+// collected: middlewares may want to see it.
+func (c *exchange) sendRest(f openFile, n int64) (int64, error) {
+	if c.conn == nil || c.head || c.untyped || c.declared < 0 || c.filter != nil || len(c.onStream) > 0 ||
+		!c.mayHaveContent() {
+		return 0, nil
+	}
+	to, ok := c.conn.nc.(io.ReaderFrom)
+	info, err := f.Stat()
+	if !ok || err != nil || !info.Mode().IsRegular() {
+		return 0, nil
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	n = min(n, info.Size()-at, c.declared-c.written)
+	if err != nil || n <= copiedBytes || c.written+n <= collectBytes {
+		return 0, nil
+	}
+	if err := c.mayWrite(0); err != nil {
+		return 0, err
+	}
+	if err := c.stream(); err != nil {
+		return 0, err
+	}
+	if err := c.send(); err != nil {
+		return 0, err
+	}
+	before := c.written
+	err = c.conn.sendFile(to, f, n)
+	return c.written - before, err
+}
+
 // contentOf writes content for the holder of the turn.
 type contentOf struct{ c *exchange }
 
 func (w contentOf) Write(p []byte) (int, error) { return writeContent(w.c, p) }
 
 // sendFile lets the kernel copy n bytes of f.
-func (c *conn) sendFile(to io.ReaderFrom, f *os.File, n int64) error {
+func (c *conn) sendFile(to io.ReaderFrom, f io.Reader, n int64) error {
 	x := &c.cx
 	for n > 0 {
 		if t := c.srv.timeouts[phaseWrite]; t > 0 || x.writeBy.set {

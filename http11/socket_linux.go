@@ -330,7 +330,7 @@ func (s *socket) ReadFrom(r io.Reader) (sent int64, err error) {
 	if !ok {
 		return 0, errConnUse
 	}
-	file, ok := part.R.(*os.File)
+	file, ok := part.R.(syscall.Conn)
 	if !ok {
 		return 0, errConnUse
 	}
