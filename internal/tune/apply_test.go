@@ -88,11 +88,11 @@ func TestGuard(t *testing.T) {
 // mapped is what the program of tuneMapped occupies besides, such as memory from mmap.
 const mapped = 300 * mib
 
-func tuneMapped(maxRSS float64) (*Answer, error) {
+func tuneMapped(maxRSS float64, settings ...cell.GC) (*Answer, error) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	simulated := program(0.3)
 	return Tune(Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC},
-		Objective: CPU, Seed: 1, MaxPeakBytes: maxRSS}, func(c cell.Config, block int) (*cell.Record, error) {
+		Objective: CPU, Seed: 1, MaxPeakBytes: maxRSS, Settings: settings}, func(c cell.Config, block int) (*cell.Record, error) {
 		rec := simulated.record(c, 0.01, rng)
 		rec.Cell.Block = block
 		rec.Set(cell.RSSPeak, rec.Metrics[cell.RSSPeak]+mapped)
@@ -129,6 +129,20 @@ func TestMemoryBesideTheLimit(t *testing.T) {
 	if got, err := strconv.Atoi(text); err != nil || int64(got) < (r.Setting.GC.LimitBytes+r.BesideBytes)/mib {
 		t.Errorf("a container of %d MiB and headroom for a limit of %d and %d MiB beside it; %v", got,
 			r.Setting.GC.LimitBytes/mib, r.BesideBytes/mib, err)
+	}
+}
+
+// TestGuardBesideMapped: no run had a limit. The guard bounds what Go takes, and the container holds the rest, too.
+func TestGuardBesideMapped(t *testing.T) {
+	r, err := tuneMapped(0, setting(200, 0))
+	if err != nil || r.Outcome != Recommended || r.GuardBytes == 0 {
+		t.Fatal(r.Headline, err)
+	}
+	if used := r.Choices[0].PeakBytes.Hi - mapped; float64(r.GuardBytes) > 1.5*used || float64(r.GuardBytes) < 1.1*used {
+		t.Errorf("a guard of %d MiB, where Go takes %.0f", r.GuardBytes/mib, used/mib)
+	}
+	if r.BesideBytes < 0.9*mapped || r.BesideBytes > 1.1*mapped {
+		t.Errorf("%d MiB lie beside the limit, want about %d", r.BesideBytes/mib, mapped/mib)
 	}
 }
 

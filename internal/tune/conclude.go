@@ -34,7 +34,6 @@ func (t *tuning) conclude() {
 	for _, p := range t.pilots {
 		waits.add(p.Waiting)
 	}
-	a.BesideBytes = t.beside()
 	if a.Waiting = waits.mean(); a.Waiting > muchWaiting && a.Outcome != SetsItself {
 		contention := []string{fmt.Sprintf("contention: for %.0f %% of the time in which the program could run, it had "+
 			"to wait for a CPU; such runs count less", 100*a.Waiting)}
@@ -70,7 +69,8 @@ func (t *tuning) conclude() {
 	a.Headline = a.Sentence()
 }
 
-// beside returns the most bytes that a run occupied above its GOMEMLIMIT, such as memory from mmap.
+// beside returns the most bytes that a run occupied above its GOMEMLIMIT, such as memory from mmap. It is less than all
+// of it if the run did not need its limit.
 func (t *tuning) beside() (most int64) {
 	for _, p := range t.pilots {
 		if limit := p.GC.LimitBytes * int64(max(t.answer.Processes, 1)); limit > 0 {
@@ -80,6 +80,15 @@ func (t *tuning) beside() (most int64) {
 	return most
 }
 
+// unbounded estimates the bytes beside the heap that no GOMEMLIMIT bounds, whether or not a run needed its limit.
+// Memory that may be an untraced heap is none of them.
+func (t *tuning) unbounded(m *Model) float64 {
+	if m.foreign > 0 {
+		return 0
+	}
+	return max(m.beside-m.usuallyBeyond()*float64(max(t.answer.Processes, 1)), 0)
+}
+
 // predict says what the model expects of each setting.
 func (t *tuning) predict(m *Model) {
 	a := t.answer
@@ -87,6 +96,7 @@ func (t *tuning) predict(m *Model) {
 		a.CliffBytes = m.Cliff()
 	}
 	a.GuardBytes = t.guard(m)
+	a.BesideBytes = max(t.beside(), int64(t.unbounded(m)))
 	settings := t.candidates(m)
 	for _, s := range a.Measured {
 		if !slices.Contains(settings, s.GC) {
@@ -138,7 +148,7 @@ func (t *tuning) guard(m *Model) int64 {
 	used := r.peak + m.usuallyBeyond() // may be mapped and never touched
 	for _, c := range a.Choices {
 		if c.Setting.GC == gc {
-			used = max(used, c.PeakBytes.Hi)
+			used = max(used, c.PeakBytes.Hi-t.unbounded(m))
 		}
 	}
 	return Guard(gc, t.Base.GC, max(used, highMargin/guardMargin*float64(m.Cliff())))

@@ -118,7 +118,7 @@ type Answer struct {
 	Pods        []PodTrial   `json:"pods,omitempty"`         // the smallest first
 	Others      []string     `json:"others,omitempty"`       // results of other GOMAXPROCS and builds
 	CliffBytes  int64        `json:"cliff_bytes,omitempty"`  // least GOMEMLIMIT that works
-	BesideBytes int64        `json:"beside_bytes,omitempty"` // the most that a run occupied above its GOMEMLIMIT
+	BesideBytes int64        `json:"beside_bytes,omitempty"` // the most that runs occupied beside what a GOMEMLIMIT bounds
 	Doubts      []string     `json:"doubts,omitempty"`
 	Runs        int          `json:"runs"`
 	Seconds     float64      `json:"seconds"` // of running the program
