@@ -155,13 +155,25 @@ func BenchmarkNext(*testing.B) {}
 	}
 }
 
-// TestHooksLeaveRoom: a benchmark that holds more than the first limit of memory is not collected without end.
+// TestHooksLeaveRoom: a benchmark that holds more than the first limit of memory is not collected without end, and
+// nothing is collected while a call is sampled.
 func TestHooksLeaveRoom(t *testing.T) {
 	if runtime.GOOS != "linux" || testing.Short() {
 		t.Skip("it builds and runs a benchmark")
 	}
 	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n",
-		"m.go": "package m\n\nfunc F(n int) []byte {\n\treturn make([]byte, n)\n}\n", "m_test.go": `package m
+		"m.go": `package m
+
+func F(n int) []byte {
+	return make([]byte, n)
+}
+
+func Each(n int, f func([]byte)) {
+	for i := 0; i < n; i++ {
+		f(make([]byte, 1<<20))
+	}
+}
+`, "m_test.go": `package m
 
 import (
 	"runtime"
@@ -170,16 +182,32 @@ import (
 
 var held [][]byte
 
+func collections() int {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int(s.NumGC)
+}
+
 func BenchmarkF(b *testing.B) {
+	for range 8 {
+		var seen []int // while the call is sampled
+		Each(100, func([]byte) {
+			if runtime.MemProfileRate == 1 {
+				seen = append(seen, collections())
+			}
+		})
+		if len(seen) > 0 && seen[0] != seen[len(seen)-1] {
+			b.Fatal("collected in a sampled call")
+		}
+	}
 	for len(held) < 160 {
 		held = append(held, F(1<<20))
 	}
 	for i := 0; i < 10*b.N; i++ {
 		held[i%160] = F(1<<20)
 	}
-	var s runtime.MemStats
-	if runtime.ReadMemStats(&s); s.NumGC > 60 {
-		b.Fatal(s.NumGC, "collections")
+	if n := collections(); n > 80 {
+		b.Fatal(n, "collections")
 	}
 }
 `})
@@ -194,7 +222,7 @@ func BenchmarkF(b *testing.B) {
 	m := &measurer{Config: Config{Progress: func(string) {}}, j: &joiner{}, tmp: t.TempDir(),
 		in: instrumenter{hooks: "example.org/m/" + hookPackage}, result: sightings{}, perBenchmark: time.Minute}
 	over := overlay{}
-	if err = m.lay(over, filepath.Join(dir, "m.go"), []int{4}); err == nil {
+	if err = m.lay(over, filepath.Join(dir, "m.go"), []int{4, 9}); err == nil {
 		err = over.add(m.tmp, filepath.Join(dir, hookPackage, hookPackage+".go"), []byte(hookSource))
 	}
 	if err == nil {
