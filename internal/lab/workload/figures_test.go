@@ -77,12 +77,14 @@ func TestServeParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, value, want string }{
-		{"url", "https://127.0.0.1/", "want a URL"},
+		{"url", "https://127.0.0.1/", "want a URL such as http://127.0.0.1:8080/path; for TLS or a Unix socket give a --load"},
 		{"url", "http://10.0.0.1/", "loopback"},
 		{"url", "http://localhost:80/x?y=1", ""},
 		{"url", "http://app.localhost/", ""},
 		{"ready", "127.0.0.1", "host:port"},
 		{"ready", "127.0.0.1:80", ""},
+		{"ready", "127.0.0.1:http", ""},
+		{"ready", "unix:/run/app.sock", "host:port"},
 		{"ready", "http://127.0.0.1/healthz", ""},
 		{"rate", "-1", "number"},
 	} {

@@ -57,7 +57,7 @@ func init() {
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
-		return errors.New("want a URL such as http://127.0.0.1:8080/path")
+		return errors.New("want a URL such as http://127.0.0.1:8080/path; for TLS or a Unix socket give a --load COMMAND")
 	}
 	if !loopback.Is(u.Host) {
 		return errors.New("want a loopback address: the server runs on this machine")
@@ -78,7 +78,11 @@ func checkReady(s string) error {
 	if s == "" || strings.HasPrefix(s, "http://") {
 		return nil
 	}
-	if _, _, err := net.SplitHostPort(s); err != nil {
+	_, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
 		return errors.New("want a URL such as http://127.0.0.1:8080/healthz, or host:port")
 	}
 	return nil
