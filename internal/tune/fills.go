@@ -70,20 +70,29 @@ func growth(cycles []cell.Cycle, points []point, rec *cell.Record) float64 {
 // muchGrowth in half of the load.
 const growing, muchGrowth = 2 * mib, 0.2
 
-// grows says that a server's live data grow for as long as its load lasts; "" if they do not, or if that is uncertain.
-func (t *tuning) grows() string {
+// grown returns by what share live data grow in half of the load, and how many runs tell; 0 if not by much.
+func (t *tuning) grown() (share float64, runs int) {
 	var known []float64
 	for _, p := range t.pilots {
 		if p.grown > 0 {
 			known = append(known, p.grown)
 		}
 	}
-	if len(known) < leastRounds || stat.Median(known) < 1+muchGrowth {
+	if len(known) == 0 || stat.Median(known) < 1+muchGrowth {
+		return 0, 0
+	}
+	return stat.Median(known) - 1, len(known)
+}
+
+// grows says that a server's live data grow for as long as its load lasts; "" if they do not, or if that is uncertain.
+func (t *tuning) grows() string {
+	share, runs := t.grown()
+	if runs < leastRounds {
 		return ""
 	}
 	return fmt.Sprintf("the server's live data grow for as long as the load lasts, by %.0f %% in half of it: no run "+
 		"shows what a setting takes and costs once they have grown further; load it until they stay (--warmup, --for); "+
-		"if they never do, it leaks", 100*(stat.Median(known)-1))
+		"if they never do, it leaks", 100*share)
 }
 
 // unseen returns the setting that would be chosen instead of the usable ones if it filled its heap; nil if none.
@@ -149,6 +158,10 @@ func (t *tuning) short(gc cell.GC, name string) string {
 	run := t.mean() + rates*(longer-given).Seconds()
 	if all := float64(mostRuns) * run; all > t.Budget.Seconds() {
 		out += fmt.Sprintf(" --budget %v", time.Duration(math.Ceil(all/60))*time.Minute)
+	}
+	if share, runs := t.grown(); runs > 0 {
+		out += fmt.Sprintf("; live data grew by %.0f %% in half of the load: if that goes on, the server leaks, and no "+
+			"load is long enough", 100*share)
 	}
 	return out
 }

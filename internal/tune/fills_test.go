@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -95,6 +96,22 @@ func TestGrowingServers(t *testing.T) {
 		text := r.Headline + "; " + strings.Join(r.Doubts, "; ")
 		if said := strings.Contains(text, "live data grow for as long"); said != tc.grows || said && r.Outcome == Recommended {
 			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// TestShortLoadsOfLeaks: under a longer load the heap of a server that leaks is larger, and again not full.
+func TestShortLoadsOfLeaks(t *testing.T) {
+	p := program(0.3)
+	pilot := p.run(cell.DefaultGC, 0, rand.New(rand.NewPCG(5, 5)))
+	for grown, leaks := range map[float64]bool{0: false, 1.05: false, 1.7: true} {
+		pilot.grown = grown
+		u := newTuning(Config{Base: cell.Config{Workload: "serve", GC: cell.DefaultGC, Params: map[string]string{"for": "3s"}},
+			Budget: time.Minute}, nil)
+		u.pilots = []Pilot{pilot}
+		text := u.short(setting(800, 256*mib), "")
+		if !strings.Contains(text, "give --for ") || strings.Contains(text, "by 70 % in half of the load: if that goes on") != leaks {
+			t.Errorf("live data grow by %v: %s", grown, text)
 		}
 	}
 }
