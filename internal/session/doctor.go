@@ -193,5 +193,5 @@ func known(v float64, unit string) string {
 	if v < 0 {
 		return "unknown"
 	}
-	return fmt.Sprintf("%.2g%s", v, unit)
+	return text.Digits(v) + unit
 }

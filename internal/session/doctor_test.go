@@ -75,3 +75,12 @@ func TestDiagnoseAlone(t *testing.T) {
 	}
 	mine()
 }
+
+// A machine without a free CPU reads 100 %, not 1e+02 %.
+func TestKnown(t *testing.T) {
+	for v, want := range map[float64]string{-1: "unknown", 0: "0 %", 1.63: "1.63 %", 100: "100 %"} {
+		if got := known(v, " %"); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}
