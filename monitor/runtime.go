@@ -10,7 +10,7 @@ import (
 const (
 	chartHeap    = "Heap"
 	chartMapped  = "Memory of the process"
-	chartPauses  = "Pauses of the world for collections"
+	chartPauses  = "GC pauses"
 	chartGCCPU   = "CPU time of the collector"
 	chartBytes   = "Allocation"
 	chartSizes   = "Objects allocated, by size"

@@ -144,13 +144,15 @@ func (l *Ledger) table() *text.Table {
 			what += "; " + clean(p.Name) + ": " + size(p.Bytes)
 		}
 		t.Add(line.Class, strings.TrimPrefix(what, "; "), size(line.Bytes), percent(share(line.Bytes, l.RSS)))
-		t.Rows[len(t.Rows)-1][1].Class = "text why"
 	}
 	for _, line := range l.Beside {
 		t.Add("beside it: "+clean(line.Class), line.remedy(), size(line.Bytes), "")
 	}
 	for _, line := range l.Group {
 		t.Add("charged to the control group: "+line.Class, line.remedy(), size(line.Bytes), "")
+	}
+	for _, row := range t.Rows {
+		row[1].Class = "text why"
 	}
 	return t
 }

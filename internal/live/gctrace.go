@@ -22,7 +22,7 @@ var traceFigures = []monitor.Figure{
 	{Key: "/heap/goal:bytes", Help: "Heap size at which the collection should have ended.", Chart: "Heap"},
 	{Key: "/memory/stacks:bytes", Help: "Scanned stacks.", Chart: "Memory of the process"},
 	{Key: "/gc/pause/max:seconds", Help: "Longest stop-the-world pause for a collection since the last sample.",
-		Chart: "Pauses of the world for collections"},
+		Chart: "GC pauses"},
 	{Key: "/gc/cpu/assist:cpu-seconds", Help: "Mark assist: goroutines that must help while they allocate.", Counter: true,
 		Chart: "CPU time of the collector"},
 	{Key: "/gc/cpu/dedicated:cpu-seconds", Help: "Mark workers with a CPU, or part of one, to themselves.",

@@ -31,7 +31,7 @@ var statsFigures = []monitor.Figure{
 	{Key: "/memory/stacks:bytes", Help: "Goroutine stacks.", Chart: "Memory of the process"},
 	{Key: "/gc/cpu/share:percent",
 		Help:  "Share of the available CPU time that the collector has taken since the program started.",
-		Chart: "Share of the collector since the start"},
+		Chart: "GC share of CPU time since the start"},
 	{Key: "/alloc/size:bytes", Help: "Bytes allocated.", Counter: true, Chart: "Allocation"},
 	{Key: "/alloc/all:objects", Help: "Objects allocated.", Counter: true, Chart: "Objects allocated"},
 	{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: "Collections"},

@@ -104,6 +104,13 @@ function build(title, figures) {
   return chart;
 }
 
+// Times are as in the reports: 24 hours, and the date where it changes.
+const times = [
+  [86400, '{YYYY}-{MM}-{DD}', null, null, null, null, null, null, 1],
+  [60, '{HH}:{mm}', '\n{YYYY}-{MM}-{DD}', null, '\n{YYYY}-{MM}-{DD}', null, null, null, 1],
+  [1, '{HH}:{mm}:{ss}', '\n{YYYY}-{MM}-{DD}', null, '\n{YYYY}-{MM}-{DD}', null, null, null, 1],
+];
+
 function draw(chart) {
   if (chart.u) chart.u.destroy();
   const [ink, grid] = [color('--quiet'), color('--grid')];
@@ -112,7 +119,7 @@ function draw(chart) {
     width: chart.plot.clientWidth || 300, height: 200,
     legend: { show: false }, cursor: { drag: { x: false, y: false } },
     scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-    axes: [axis, { ...axis, size: 78, incrs: chart.unit.startsWith('bytes') ? powers : undefined, values: (_, ticks) => ticks.map((v) => brief(v, chart.unit)) }],
+    axes: [{ ...axis, space: 70, values: times }, { ...axis, size: 78, incrs: chart.unit.startsWith('bytes') ? powers : undefined, values: (_, ticks) => ticks.map((v) => brief(v, chart.unit)) }],
     series: [{}, ...chart.figures.map((f, i) => ({ stroke: color(`--c${i % 6}`), width: 1.8, dash: dashes[i % 6], points: { show: false }, spanGaps: false }))],
   }, series(chart), chart.plot);
 }
@@ -127,7 +134,7 @@ function update(chart) {
   if (!chart.open) return;
   const lines = [];
   for (let i = last; i >= 0 && i > last - tableRows; i--) {
-    lines.push(element('tr', {}, element('td', { textContent: new Date(data[0][i] * 1000).toLocaleTimeString() }),
+    lines.push(element('tr', {}, element('td', { textContent: new Date(data[0][i] * 1000).toLocaleTimeString('en-GB') }),
       ...chart.figures.map((_, k) => element('td', { textContent: show(data[k + 1][i], chart.unit) }))));
   }
   chart.body.replaceChildren(...lines);
@@ -193,5 +200,13 @@ button.addEventListener('click', () => {
 });
 range.addEventListener('change', () => charts.forEach(update));
 new ResizeObserver(() => charts.forEach((c) => c.u.setSize({ width: c.plot.clientWidth, height: 200 }))).observe(document.getElementById('charts'));
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => charts.forEach((c) => { draw(c); update(c); }));
+const redraw = () => charts.forEach((c) => { draw(c); update(c); });
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+for (const [event, scheme] of [['beforeprint', 'light'], ['afterprint', '']]) { // paper is white
+  addEventListener(event, () => {
+    document.documentElement.style.colorScheme = scheme;
+    redraw();
+    if (scheme) charts.forEach((c) => c.u.setSize({ width: Math.min(c.plot.clientWidth, 640), height: 200 })); // fits A4
+  });
+}
 start();

@@ -12,6 +12,7 @@ import { overlaps } from './drawings.mjs';
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const kinds = ['study', 'hostile', 'empty', 'failed', 'tune', 'advice', 'heap', 'claims'];
 const wide = { width: 1280, height: 900 };
+const tablet = { width: 768, height: 1024 };
 const narrow = { width: 360, height: 740 };
 
 const profile = mkdtempSync(join(tmpdir(), 'isobar-browser-'));
@@ -65,7 +66,7 @@ for (const kind of kinds) {
     await page.waitForLoadState('networkidle');
     assert.deepEqual(page.trouble, []);
   });
-  for (const viewport of [narrow, wide]) {
+  for (const viewport of [narrow, tablet, wide]) {
     test(`${kind}: no sideways scrolling at ${viewport.width} px`, async () => {
       const page = await open(kind, { viewport });
       await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
@@ -74,7 +75,7 @@ for (const kind of kinds) {
     });
   }
   test(`${kind}: text in drawings does not overlap`, async () => {
-    for (const viewport of [wide, narrow]) {
+    for (const viewport of [wide, tablet, narrow]) {
       const page = await open(kind, { viewport });
       assert.deepEqual(await page.evaluate(overlaps), [], `at ${viewport.width} px`);
       await page.close();
@@ -94,6 +95,16 @@ test('a link to a claim opens its story', async () => {
   const page = await open('claims');
   await page.getByRole('link', { name: '000/ratio' }).click();
   assert.ok(await page.getByText('two equal configurations of the run').isVisible());
+});
+
+test('every drawing has a title and a description', async () => {
+  for (const kind of kinds) {
+    const page = await open(kind);
+    const unnamed = await page.evaluate(() => [...document.querySelectorAll('svg:not([aria-hidden])')]
+      .filter((s) => !s.querySelector('title')?.textContent || !s.querySelector('desc')?.textContent).length);
+    assert.equal(unnamed, 0, kind);
+    await page.close();
+  }
 });
 
 test('every plot has a name, a description, a table and an anchor', async () => {

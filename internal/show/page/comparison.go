@@ -3,6 +3,8 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -31,8 +33,13 @@ func NewComparison(a, b cell.Run, comparisons []stat.Comparison, onlyA, onlyB []
 	if (a.Machine.Hostname == "") != (b.Machine.Hostname == "") {
 		p.Facts = append(p.Facts, Fact{"Machines", "one run's machine is unknown: differences may come from the machines"})
 	}
-	for i, pair := range stat.Split(comparisons, text.PairName) {
-		s := &text.Section{Name: text.PairName(pair[0]), Comparisons: pair}
+	pairs := stat.Split(comparisons, text.PairName)
+	names, common := short(pairs)
+	if common != "" {
+		p.Facts = append(p.Facts, Fact{"All with", common})
+	}
+	for i, pair := range pairs {
+		s := &text.Section{Name: names[i], Comparisons: pair}
 		s.SetExact(v.Exact)
 		h := section{ID: sectionID(i), Name: s.Name}
 		h.addComparisons("All metrics", s)
@@ -42,4 +49,31 @@ func NewComparison(a, b cell.Run, comparisons []stat.Comparison, onlyA, onlyB []
 	}
 	p.List(true, "reading", "How to read this")
 	return p
+}
+
+// short returns the names of the pairs without the parameters that all have in common, and these.
+func short(pairs [][]stat.Comparison) (names []string, common string) {
+	var parts [][]string
+	for _, pair := range pairs {
+		names = append(names, text.PairName(pair[0]))
+		parts = append(parts, strings.Split(names[len(names)-1], "/"))
+	}
+	if len(pairs) < 2 || slices.ContainsFunc(parts, func(p []string) bool { return len(p) != len(parts[0]) }) {
+		return names, ""
+	}
+	var shared []string
+	short := make([][]string, len(pairs))
+	for i, part := range parts[0] {
+		if i > 0 && !slices.ContainsFunc(parts, func(p []string) bool { return p[i] != part }) {
+			shared = append(shared, part)
+			continue
+		}
+		for k := range short {
+			short[k] = append(short[k], parts[k][i])
+		}
+	}
+	for k := range names {
+		names[k] = strings.Join(short[k], " ")
+	}
+	return names, strings.Join(shared, " ")
 }

@@ -31,3 +31,26 @@ func TestManyMachines(t *testing.T) {
 		t.Errorf("%d rows, want all", len(table.Rows))
 	}
 }
+
+// Parameters that all pairs share are said once; what differs names the pair.
+func TestShort(t *testing.T) {
+	pair := func(key string) []stat.Comparison { return []stat.Comparison{{A: key, B: key}} }
+	for _, tc := range []struct {
+		keys         []string
+		want, common string
+	}{
+		{[]string{"a/n=1/s=x/gc=off", "a/n=1/s=y/gc=off"}, "a s=x|a s=y", "n=1 gc=off"},
+		{[]string{"a/n=1", "b/n=1"}, "a|b", "n=1"},
+		{[]string{"a/n=1/gc=off"}, "a/n=1/gc=off", ""},
+		{[]string{"a/n=1", "a/n=1/s=y"}, "a/n=1|a/n=1/s=y", ""},
+	} {
+		var pairs [][]stat.Comparison
+		for _, key := range tc.keys {
+			pairs = append(pairs, pair(key))
+		}
+		names, common := short(pairs)
+		if got := strings.Join(names, "|"); got != tc.want || common != tc.common {
+			t.Errorf("%v: %q, %q; want %q, %q", tc.keys, got, common, tc.want, tc.common)
+		}
+	}
+}

@@ -50,8 +50,9 @@ func boxes(id, title, caption string, height float64, draw func(*drawing)) *Plot
 	p := &Plot{ID: id, Title: title, Caption: caption, Wide: true}
 	d := &drawing{}
 	id = html.EscapeString(id)
-	fmt.Fprintf(&d.b, `<svg class="flame" viewBox="0 0 %.0f %.0f" role="group" aria-labelledby="%s-title">`+
-		`<title id="%s-title">%s</title>`, flameWidth, height, id, id, html.EscapeString(title))
+	fmt.Fprintf(&d.b, `<svg class="flame" viewBox="0 0 %.0f %.0f" role="group" aria-labelledby="%s-title" `+
+		`aria-describedby="%s-desc"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`, flameWidth, height, id, id,
+		id, html.EscapeString(title), id, html.EscapeString(caption))
 	draw(d)
 	p.Panels = []Panel{{SVG: d.done()}}
 	return p

@@ -37,7 +37,7 @@ func Ratios(s *text.Section, id string) *Plot {
 	}
 	shown = shown[:min(len(shown), maxRatios)]
 	p := &Plot{ID: id + "-ratios", Title: "Ratios of B to A", Table: *s.ComparisonTable(shown),
-		Caption: "The bar is the interval, the dashed line is no change. Lower is better, unless a row says otherwise. " +
+		Caption: "The bar is the interval, the dashed line is no change. Lower is better; higher in rows with ↑. " +
 			"The table has every metric."}
 	p.Table.Label = "Ratios of B to A, " + s.Name
 	for _, verdict := range stat.Verdicts {
@@ -67,7 +67,7 @@ func ratioChart(id, title string, shown []stat.Comparison) template.HTML {
 		y, look := f.top+rowHeight*float64(i), verdictLook[c.Verdict]
 		name := text.Heading(c.Metric)
 		if cell.HigherIsBetter(c.Metric) {
-			name += ", higher is better"
+			name += " ↑"
 		}
 		d.caption(f, y+14, name,
 			text.Ratio(c.Ratio)+" "+text.Interval(c.Lo, c.Hi))

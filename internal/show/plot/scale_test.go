@@ -2,7 +2,9 @@ package plot
 
 import (
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -43,6 +45,29 @@ func TestPercentileText(t *testing.T) {
 	for step, want := range []string{"0", "90", "99", "99.9", "99.99", "99.999", "99.9999"} {
 		if got := percentileText(float64(step)); got != want {
 			t.Errorf("step %d: %s, want %s", step, got, want)
+		}
+	}
+}
+
+// Labels that would touch on a narrow screen are left out; the last stays.
+func TestTickLabels(t *testing.T) {
+	for _, tc := range []struct {
+		decades int
+		want    string
+	}{{4, "99.99 99.9 99 90 0"}, {7, "99.99999 99.999 99.9 99 90 0"}} {
+		d := &drawing{}
+		f := frame{left: 66, right: 448}
+		var ticks []float64
+		for i := range tc.decades + 1 {
+			ticks = append(ticks, float64(i))
+		}
+		d.horizontal(f, scale{hi: float64(tc.decades), from: f.left, to: f.right}, ticks, percentileText)
+		var got []string
+		for _, m := range regexp.MustCompile(`<text[^>]*>([^<]*)<`).FindAllStringSubmatch(d.b.String(), -1) {
+			got = append(got, m[1])
+		}
+		if s := strings.Join(got, " "); s != tc.want {
+			t.Errorf("%d decades: %s, want %s", tc.decades, s, tc.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -116,18 +117,39 @@ type frame struct {
 	left, top, right, bottom float64
 }
 
-// horizontal draws the lower axis: a faint line and a label for each tick. If label is nil,
-// labels show the value in the unit of the scale.
+// horizontal draws the lower axis: a faint line and a label for each tick, from right to left;
+// labels that would touch the one to their right are left out. If label is nil, labels show
+// the value in the unit of the scale.
 func (d *drawing) horizontal(f frame, s scale, ticks []float64, label func(float64) string) {
 	if label == nil {
 		label = func(v float64) string { return tickText(s.metric, v) }
 	}
-	for _, v := range ticks {
-		x := s.at(v)
+	free := drawingWidth // where the label to the right begins
+	for _, v := range slices.Backward(ticks) {
+		x, name := s.at(v), label(v)
 		d.line("grid", x, f.top, x, f.bottom)
-		d.text("tick", "middle", x, f.bottom+18, label(v))
+		half := tickWidth(name) / 2
+		if at := min(max(x, half), drawingWidth-half); at+half <= free {
+			d.text("tick", "middle", at, f.bottom+18, name)
+			free = at - half - 4
+		}
 	}
 	d.line("axis", f.left, f.bottom, f.right, f.bottom)
+}
+
+// tickWidth is about the width of a label at the letter size of narrow screens.
+func tickWidth(s string) (width float64) {
+	for _, r := range s {
+		switch r {
+		case '.', ' ':
+			width += 5.3
+		case 'm', 'M', '%':
+			width += 16
+		default:
+			width += 10.5
+		}
+	}
+	return width
 }
 
 // vertical draws the left axis.
