@@ -35,7 +35,7 @@ func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) 
 		text.Plural(r.Packages, "package"))
 	switch {
 	case folded > 0 && r.Evidence == nil:
-		fmt.Fprintf(&b, "; %d more if the code is hot (--all), which a profile knows", folded)
+		fmt.Fprintf(&b, "; %d more if the code is hot (--all); a profile tells", folded)
 	case folded > 0:
 		fmt.Fprintf(&b, "; %s below 0.5 %% of the profile", text.Plural(folded, "finding"))
 	}
@@ -81,7 +81,7 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 			text.Plural(remedies-accountRemedies, "place"))
 	}
 	if len(rest) > 0 {
-		b.WriteString("\nthe largest without a remedy that is worth it:\n")
+		b.WriteString("\nthe largest without a worthwhile remedy:\n")
 	}
 	for _, s := range rest[:min(accountOthers, len(rest))] {
 		printSite(b, &s)

@@ -19,7 +19,7 @@ func connectFlags(cmd *cobra.Command, o *fleet.Options, prefix string) {
 	f.StringVar(&o.CredsFile, prefix+"creds", "", "`FILE` with a user's JWT and seed, instead of a token")
 	f.StringVar(&o.CA, prefix+"ca", "", "PEM `FILE` of the authority that signed the servers' certificates")
 	f.StringVar(&o.Cert, prefix+"cert", "", "PEM `FILE` of this client's certificate")
-	f.StringVar(&o.Key, prefix+"key", "", "PEM `FILE` of its key")
+	f.StringVar(&o.Key, prefix+"key", "", "PEM `FILE` of the key of this client's certificate")
 	cmd.MarkFlagsMutuallyExclusive(prefix+"token-file", prefix+"nkey", prefix+"creds")
 }
 
@@ -63,16 +63,16 @@ func (a *app) fleetServeCommand() *cobra.Command {
 	f.StringVar(&o.config.Dir, "dir", "", "`DIR` for the streams (default: fleet, beside the store)")
 	f.StringVar(&o.config.TokenFile, "token-file", "", "`FILE` with the token (default: DIR/token, created if missing)")
 	f.StringSliceVar(&o.config.NKeys, "nkey", nil,
-		"public key (U...) of a user who may connect, instead of a token; several")
+		"public key (U...) of a user who may connect, instead of a token; may be repeated")
 	f.StringVar(&o.config.Cert, "cert", "", "PEM `FILE` of the server's certificate")
-	f.StringVar(&o.config.Key, "key", "", "PEM `FILE` of its key")
+	f.StringVar(&o.config.Key, "key", "", "PEM `FILE` of the certificate's key")
 	f.StringVar(&o.config.CA, "ca", "", "PEM `FILE` of the authority that must have signed clients' certificates")
 	f.BoolVar(&o.config.Plaintext, "plaintext", false, "allow addresses other than loopback without a certificate")
 	f.BoolVar(&o.config.Sync, "sync", false, "write every message to disk before confirming it")
 	f.StringVar(&o.config.Name, "name", "", "name of this server in a cluster")
 	f.StringVar(&o.config.Cluster, "cluster", "", "name of the cluster")
 	f.StringVar(&o.config.ClusterListen, "cluster-listen", "", "`HOST:PORT` for the other servers")
-	f.StringSliceVar(&o.config.Routes, "route", nil, "`HOST:PORT` of another server; several")
+	f.StringSliceVar(&o.config.Routes, "route", nil, "`HOST:PORT` of another server; may be repeated")
 	f.StringVar(&o.metrics, "metrics", "", "serve Prometheus metrics at `HOST:PORT`, under /metrics")
 	f.BoolVar(&o.json, "json", false, "print where it listens as JSON")
 	return cmd

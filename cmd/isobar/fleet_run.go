@@ -29,7 +29,7 @@ func (o *sweepOptions) fleet(a *app) *session.Fleet {
 func (o *sweepOptions) addFlags(cmd *cobra.Command) {
 	o.addJoinFlags(cmd)
 	cmd.Flags().StringSliceVar(&o.Platforms, "fleet-platform", nil,
-		"build a Go package for workers of this `OS/ARCH`; several (default: this machine's)")
+		"build a Go package for workers of this `OS/ARCH`; may be repeated (default: this machine's)")
 }
 
 // addJoinFlags adds the flags of every command that measures on a fleet.

@@ -59,7 +59,7 @@ func (a *app) heapCommand() *cobra.Command {
 	f.StringVar(&o.html, "html", "", "write holders, paths, types and resident memory as a page to `FILE`")
 	f.BoolVar(&o.ledger, "ledger", false, "say where every byte of the process's resident memory is instead")
 	f.BoolVar(&o.Strings, "duplicates", false,
-		"count strings that are there more than once; reads them, keeps and shows none")
+		"count repeated strings; reads them, but neither keeps nor shows them")
 	f.DurationVar(&o.every, "every", 0, "read it again and again, this far apart, and say what grew")
 	f.IntVar(&o.count, "count", 3, "with --every: how often")
 	f.BoolVar(&o.json, "json", false, "print the holders, types and goroutines as JSON")

@@ -48,8 +48,8 @@ func (a *app) uiCommand() *cobra.Command {
 	f.StringVar(&o.connect.URL, "fleet", "", "show what the fleet at `URL` is doing")
 	connectFlags(cmd, &o.connect, "fleet-")
 	f.StringArrayVar(&o.watch, "watch", nil, "show the live page of a process, like 'isobar watch --web': "+
-		"`URL|PID|FILE`; several")
-	f.StringArrayVar(&o.heaps, "heap", nil, "show a `FILE` that 'isobar heap --save' wrote; several")
+		"`URL|PID|FILE`; may be repeated")
+	f.StringArrayVar(&o.heaps, "heap", nil, "show a `FILE` that 'isobar heap --save' wrote; may be repeated")
 	return cmd
 }
 

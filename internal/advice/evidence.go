@@ -202,7 +202,7 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 	}
 	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Before: j.before, Notes: j.notes}
 	if s := j.before.of(all); max(s.Bytes, s.Objects) >= 0.01 {
-		e.Notes = append(e.Notes, s.String()+" are of what benchmarks do outside the loops that they time, and left out")
+		e.Notes = append(e.Notes, "left out "+s.String()+" that benchmarks allocate outside the loops that they time")
 	}
 	noted := len(j.notes)
 	e.Account = j.account(ctx, c, units, base, findings)

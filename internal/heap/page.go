@@ -38,7 +38,7 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 	s := page.Sheet{Name: "Isobar heap: " + clean(r.Program), Version: version, Repeat: "isobar heap --html FILE PID",
 		Facts: append([]page.Fact{{Name: "Read", Value: r.Time.UTC().Format("2006-01-02 15:04:05 UTC") + ", " +
 			clean(r.Target) + ", " + clean(r.Go)}}, r.facts()...),
-		Note: "It has names and sizes, and nothing of what the program keeps in its memory."}
+		Note: "It has names and sizes, but no contents of the program's memory."}
 	for _, part := range sections {
 		s.List(true, part.ID, part.Title)
 	}
@@ -167,8 +167,8 @@ const (
 
 // icicle draws the live heap by path.
 func (r *Report) icicle() *plot.Plot {
-	p := plot.NewFlame("icicle", "Live bytes by path", "From the roots, on top, to what they lead to. A box has its "+
-		"path's next step, its type, and its bytes.", r.root())
+	p := plot.NewFlame("icicle", "Live bytes by path", "Roots on top; below each, what it leads to. A box shows the "+
+		"next step of its path, its type and its bytes.", r.root())
 	if p != nil && len(p.Legend) > icicleColours {
 		p.Legend[icicleColours].Name = "all others"
 		p.Legend = p.Legend[:icicleColours+1]
@@ -178,7 +178,7 @@ func (r *Report) icicle() *plot.Plot {
 
 // treemap draws the live heap by area.
 func (r *Report) treemap() *plot.Plot {
-	return plot.NewTreemap("treemap", "Live bytes by area", "A box lies within that of what leads to it.", r.root())
+	return plot.NewTreemap("treemap", "Live bytes by area", "Each box lies inside the box of what leads to it.", r.root())
 }
 
 // root returns the live heap with its roots and what they hold.

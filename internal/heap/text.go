@@ -106,7 +106,7 @@ func (r *Report) writeGoroutines(w io.Writer, lines int) {
 	if s := r.forever(); s != "" {
 		fmt.Fprintf(w, "\n%s\n", s)
 	}
-	fmt.Fprintf(w, "\n%10s %10s %9s  goroutines, where they stand\n", "retained", "stacks", "count")
+	fmt.Fprintf(w, "\n%10s %10s %9s  goroutines, and where they are\n", "retained", "stacks", "count")
 	for _, g := range r.Goroutines[:min(lines, len(r.Goroutines))] {
 		fmt.Fprintf(w, "%10s %10s %9d  %s, in %s\n", size(g.Retained), size(g.Stacks), g.Count, clean(g.Start),
 			clean(g.In))

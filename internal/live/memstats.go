@@ -39,7 +39,7 @@ var statsFigures = []monitor.Figure{
 		Chart: "Collections"},
 	{Key: "/gc/pause/max:seconds",
 		Help:  "Longest stop-the-world time for a collection, its two pauses added up, since the last sample.",
-		Chart: "Pauses of the world for collections"},
+		Chart: "GC pauses"},
 	{Key: "/gc/pause/total:seconds", Help: "Total stop-the-world time for collections.", Counter: true,
 		Chart: "Share of time in pauses"},
 	{Key: "/sched/goroutines:goroutines", Help: "Existing goroutines.", Chart: "Goroutines"},
@@ -114,7 +114,7 @@ func (p *poll) open(ctx context.Context) (s *sampler, err error) {
 	}
 	return &sampler{url: p.url, next: p.next, close: func() {}, cmdline: p.first.cmdline,
 		notes: []string{"runtime.MemStats has no collector CPU time by kind, no scheduler latency and no memory limit: " +
-			"mount monitor.Handler() in the program for those; each look stops its world for a moment"}}, nil
+			"mount monitor.Handler() in the program for those; each sample stops its world briefly"}}, nil
 }
 
 func (p *poll) next(ctx context.Context) (Sample, error) {

@@ -93,7 +93,7 @@ var rows = []row{
 		"p99", "/gc/pause/p99:seconds"}},
 	{"GC CPU", ":ratio", gcCPU, "", "of a CPU", ":ratio", []string{"assist", "/gc/cpu/assist:cpu-seconds",
 		"dedicated", "/gc/cpu/dedicated:cpu-seconds", "idle", "/gc/cpu/idle:cpu-seconds"}},
-	{"GC CPU in all", ":ratio", func(h *History) float64 { return h.Value("/gc/cpu/share:percent") / 100 }, "",
+	{"GC CPU, total", ":ratio", func(h *History) float64 { return h.Value("/gc/cpu/share:percent") / 100 }, "",
 		"of the available CPU time since the start", "", nil},
 	{"CPU", ":ratio", figure("/process/cpu:cpu-seconds"), "", "of a CPU", ":count", []string{
 		"threads", "/process/threads:threads"}},
