@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/lab/plan"
+	"github.com/isobar-go/isobar/internal/lab/strategy"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 	_ "github.com/isobar-go/isobar/internal/study/exhibit" // registers workloads
 )
@@ -82,7 +83,11 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 	r.opts.addFlags(cmd.Flags(), 6, 10*time.Minute, 0)
 	r.sweep.addFlags(cmd)
 	for _, p := range w.Params {
-		r.values = append(r.values, cmd.Flags().String(p.Name, p.Default, p.Help))
+		help := p.Help
+		if p.Name == "strategy" { // its words are in a registry
+			help += ": " + strings.Join(strategy.Names(), ", ")
+		}
+		r.values = append(r.values, cmd.Flags().String(p.Name, p.Default, help))
 	}
 	return cmd
 }
