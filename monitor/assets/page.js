@@ -93,7 +93,7 @@ function build(title, figures) {
   const scroll = element('div', { className: 'scroll', tabIndex: 0 }, table);
   scroll.setAttribute('role', 'region');
   scroll.setAttribute('aria-label', `${title}: last samples`);
-  const details = element('details', {}, element('summary', { textContent: 'Table' }), scroll);
+  const details = element('details', {}, element('summary', { textContent: 'Table', ariaLabel: `Table: ${title}` }), scroll);
   details.addEventListener('toggle', () => { chart.open = details.open; update(chart); });
   const section = element('section', {},
     element('h2', { textContent: title }),
