@@ -15,19 +15,19 @@ import (
 // start-up, in tests, or because of an error.
 func (c *Code) Cold(cur inspector.Cursor) bool { return c.onErrorPath(cur) || c.Once(cur) }
 
-// Once reports whether the code at cur runs only at start-up or in tests. Outside tests, a function that start-up code
-// gives to a call, such as a handler, does not; outside init, nor does code in a loop: it may run for as long as the
-// program.
+// Once reports whether the code at cur runs only at start-up or in tests. Outside tests, a handler given to a call does
+// not; outside init, nor does code in a loop: it may run for as long as the program.
 func (c *Code) Once(cur inspector.Cursor) bool {
 	later, given := false, false
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
 		case *ast.FuncLit:
-			around, _ := at.Parent().Node().(ast.Expr)
-			if _, ok := c.IsCall(around, "sync", "Once.Do", "OnceFunc", "OnceValue", "OnceValues"); ok {
+			parent, _ := at.Parent().Node().(ast.Expr)
+			if _, ok := c.IsCall(parent, "sync", "Once.Do", "OnceFunc", "OnceValue", "OnceValues"); ok {
 				return true
 			}
-			later, given = later || CallOf(at) == nil, given || argument(at)
+			call, callee := around(at)
+			later, given = later || !callee, given || call != nil && !callee
 		case *ast.FuncDecl:
 			fn, ok := c.Info.Defs[n.Name].(*types.Func)
 			again := given || n.Name.Name != "init" && c.Loop(cur) != nil
@@ -63,7 +63,8 @@ func (c *Code) onlyOnce(fn *types.Func) bool {
 			continue // recursion
 		}
 		// any code may call a function in a package variable, such as a table
-		if !c.Cold(use) || CallOf(use) == nil && decl == nil || argument(use) && !c.file(use.Node().Pos()).test {
+		call, callee := around(use)
+		if !c.Cold(use) || !callee && (decl == nil || call != nil && !c.file(use.Node().Pos()).test) {
 			return false
 		}
 		used = true
@@ -71,25 +72,22 @@ func (c *Code) onlyOnce(fn *types.Func) bool {
 	return used
 }
 
-// argument reports whether the function that the identifier or literal at cur stands for is an argument of a call.
-func argument(cur inspector.Cursor) bool {
-	if sel, ok := cur.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == cur.Node() {
-		cur = cur.Parent()
-	}
-	call, ok := cur.Parent().Node().(*ast.CallExpr)
-	return ok && call.Fun != cur.Node()
-}
-
 // CallOf returns the call whose callee the identifier at cur names, or the literal at cur is; nil if
 // that is used as a value.
 func CallOf(cur inspector.Cursor) *ast.CallExpr {
-	if sel, ok := cur.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == cur.Node() {
-		cur = cur.Parent()
-	}
-	if call, ok := cur.Parent().Node().(*ast.CallExpr); ok && call.Fun == cur.Node() {
+	if call, callee := around(cur); callee {
 		return call
 	}
 	return nil
+}
+
+// around returns the call that takes or calls what the identifier or literal at cur names, and whether it calls it.
+func around(cur inspector.Cursor) (call *ast.CallExpr, callee bool) {
+	if sel, ok := cur.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == cur.Node() {
+		cur = cur.Parent()
+	}
+	call, _ = cur.Parent().Node().(*ast.CallExpr)
+	return call, call != nil && call.Fun == cur.Node()
 }
 
 // Guarded reports whether the code at cur runs only if a condition that holds accepts

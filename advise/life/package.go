@@ -30,6 +30,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
@@ -67,6 +68,38 @@ type Source struct {
 	Info  *types.Info
 	Sizes types.Sizes
 	Facts func(path string) *Facts // facts of an imported package; nil if unknown
+}
+
+// withoutC returns the files and their types without the bodies of functions that use C, and without such initial
+// values: what cgo would make of them has no types here.
+func (s *Source) withoutC() ([]*ast.File, *types.Info) {
+	usesC := func(n ast.Node) (found bool) {
+		for n := range ast.Preorder(n) {
+			id, _ := n.(*ast.Ident)
+			switch of := s.Info.Uses[id].(type) {
+			case *types.PkgName:
+				found = found || of.Imported().Path() == "C"
+			case *types.Var:
+				found = found || of.Type() == types.Typ[types.Invalid]
+			}
+		}
+		return found
+	}
+	var files []*ast.File
+	for _, f := range s.Files {
+		file := *f
+		file.Decls = slices.Clone(f.Decls)
+		for i, d := range file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && usesC(fn) {
+				file.Decls[i] = &ast.FuncDecl{Recv: fn.Recv, Name: fn.Name, Type: fn.Type}
+			}
+		}
+		files = append(files, &file)
+	}
+	info := *s.Info
+	info.InitOrder = slices.DeleteFunc(slices.Clone(info.InitOrder),
+		func(i *types.Initializer) bool { return usesC(i.Rhs) })
+	return files, &info
 }
 
 // A Package is the SSA form of a package and what was derived from it. The zero value
@@ -111,7 +144,8 @@ func Build(s Source) (p *Package, err error) {
 	for _, imported := range s.Pkg.Imports() {
 		prog.CreatePackage(imported, nil, nil, true)
 	}
-	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false),
+	files, info := s.withoutC()
+	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, files, info, false),
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
 		callees: map[*ssa.Function][]*ssa.Function{}, byName: map[string][]*ssa.Function{},

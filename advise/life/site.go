@@ -244,15 +244,13 @@ func (p *Package) bodies(s *Site) map[int]bool {
 	if s.To-s.From < 2 {
 		return lines
 	}
-	ast.Inspect(s.Node, func(n ast.Node) bool {
-		lit, ok := n.(*ast.FuncLit)
-		if ok {
+	for n := range ast.Preorder(s.Node) {
+		if lit, ok := n.(*ast.FuncLit); ok {
 			for l := p.Fset.Position(lit.Body.Lbrace).Line + 1; l < p.Fset.Position(lit.Body.Rbrace).Line; l++ {
 				lines[l] = true
 			}
 		}
-		return !ok
-	})
+	}
 	return lines
 }
 

@@ -379,7 +379,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 
 // unmatched says what may have made memory that no expression of the line makes.
 func (k *subject) unmatched() {
-	k.e.Kind, k.e.Verdict, k.e.Remedy = "unknown", Unknown, "no expression of the line allocates"
+	k.e.Kind, k.e.Verdict, k.e.Remedy = "unknown", Unknown, "nothing that could be read on the line allocates"
 	if strings.HasPrefix(k.c.leaf, movesSlice) {
 		k.e.Kind, k.e.What = life.Append.String(), "to a slice that leaves the stack here"
 		k.e.Verdict, k.e.Remedy = Look, unproven

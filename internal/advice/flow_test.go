@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -414,6 +415,21 @@ func TestWaitsAreNotOfTheStatementAround(t *testing.T) {
 		if got := x.explain(c)[0].Name(); !strings.HasPrefix(got, want) {
 			t.Errorf("line %d: %s, want %s", at, got, want)
 		}
+	}
+}
+
+// TestCgoLeavesTheRest: functions that use C cannot be read; the others of their package are.
+func TestCgoLeavesTheRest(t *testing.T) {
+	_, p := explainerOf(t, "package m\n\n// typedef struct { int n; } pair;\n// static int twice(int x) { return 2 * x; }\n"+
+		"import \"C\"\n\nvar four = C.twice(2)\n\ntype holder struct{ of C.pair }\n\n"+
+		"func f(h *holder) int { return int(C.twice(h.of.n)) }\n\nfunc g(h *holder) []int { return []int{int(h.of.n), int(four)} }\n\n"+
+		"func made(n int) []int { return make([]int, n) }\n")
+	var made []string
+	for _, s := range p.Sites() {
+		made = append(made, s.Func.Name())
+	}
+	if !slices.Contains(made, "made") || slices.Contains(made, "f") {
+		t.Errorf("sites in %q, want those of made, and none of f", made)
 	}
 }
 

@@ -53,6 +53,8 @@ func (k *subject) leadConvert() string {
 		return ""
 	case text && check.IsBytes(made.X.Type()) && at != "":
 		return "m[string(b)] looks bytes up without a copy (" + at + "): only a new key needs one"
+	case text && check.IsInteger(made.X.Type()) && k.life.kind > unproved:
+		return ""
 	case text && check.IsInteger(made.X.Type()):
 		return "WriteRune and utf8.AppendRune (Go 1.18) write it without a text"
 	case text && (!check.IsBytes(made.X.Type()) || k.life.kind > unproved && k.p.Origin(made.X).OnlyFresh()):
