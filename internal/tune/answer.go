@@ -59,7 +59,7 @@ func nameOf(metric string) string {
 // factor if the interval runs from below 1 to above 2.
 func less(i Interval, what string) string {
 	if i.Lo < 1 && i.Hi > 2 {
-		return fmt.Sprintf("between %.2g and %.2g times the %s", i.Lo, i.Hi, what)
+		return fmt.Sprintf("between %.2g and %s times the %s", i.Lo, digits(i.Hi, 2), what)
 	}
 	way, mid, lo, hi := "less", 1-i.Mid, 1-i.Hi, 1-i.Lo
 	if i.Mid > 1 {
@@ -474,16 +474,22 @@ func valueText(metric string, v float64) string {
 		return bytesText(v)
 	case unit == "ns":
 		return text.Duration(v)
-	case unit != "seconds" && math.Abs(v) >= 1e4: // not 1e+04
-		return fmt.Sprintf("%.0f", v)
 	case unit != "seconds":
-		return fmt.Sprintf("%.4g", v)
+		return digits(v, 4)
 	case math.Abs(v) < 0.9995e-3:
 		return fmt.Sprintf("%.3g µs", 1e6*v)
 	case math.Abs(v) < 0.1:
 		return fmt.Sprintf("%.1f ms", 1000*v)
 	}
 	return fmt.Sprintf("%.2f s", v)
+}
+
+// digits formats a number with n digits, and more if it is so large: no exponent.
+func digits(v float64, n int) string {
+	if math.Abs(v) >= math.Pow10(n)-0.5 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.*g", n, v)
 }
 
 func bytesText(v float64) string {

@@ -177,11 +177,12 @@ func TestRatiosAreReadable(t *testing.T) {
 		}
 	}
 	for want, i := range map[string]Interval{
-		"no difference in p99 [-2, 3] %":    {1.0001, 0.98, 1.03},
-		"no difference in p99 [-8, 21] %":   {0.9999, 0.92, 1.21},
-		"10 % less p99 [-50, 30]":           {0.9, 0.7, 1.5},
-		"between 0.02 and 22 times the p99": {0.11, 0.02, 21.6},
-		"200 % more p99 [100, 300]":         {3, 2, 4},
+		"no difference in p99 [-2, 3] %":     {1.0001, 0.98, 1.03},
+		"no difference in p99 [-8, 21] %":    {0.9999, 0.92, 1.21},
+		"10 % less p99 [-50, 30]":            {0.9, 0.7, 1.5},
+		"between 0.02 and 22 times the p99":  {0.11, 0.02, 21.6},
+		"between 0.02 and 100 times the p99": {0.9, 0.02, 99.7},
+		"200 % more p99 [100, 300]":          {3, 2, 4},
 	} {
 		if got := less(i, "p99"); got != want {
 			t.Errorf("%+v: %s, want %s", i, got, want)
