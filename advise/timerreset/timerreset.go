@@ -21,7 +21,7 @@ var Check = check.New(check.Check{
 A timer that fired leaves its time in the channel; after Reset the next receive gets that
 stale one at once. Before Go 1.23: if !t.Stop() { select { case <-t.C: default: } }.`,
 	When: "the module is built for Go before 1.23.",
-	WhenNot: "Go 1.23 and later; timers that were just received from, or whose result of Stop the package uses; " +
+	WhenNot: "Go 1.23 and later; timers that every way has received from, or whose result of Stop the package uses; " +
 		"timers of AfterFunc.",
 	Run: run,
 })
@@ -32,54 +32,50 @@ func run(p *check.Pass) {
 		if !ok {
 			return
 		}
-		timer := types.ExprString(sel.X)
-		if !receives(p.Root, timer) || received(cur, timer) || drained(p, timer) {
-			return
+		timer, scope := types.ExprString(sel.X), p.Root
+		if _, local := sel.X.(*ast.Ident); local {
+			for scope = range cur.Enclosing((*ast.FuncDecl)(nil)) {
+			}
 		}
-		p.Report(call, timer+" may have fired: before Go 1.23, stop and drain it before Reset")
+		for at := range cur.Enclosing((*ast.CommClause)(nil)) {
+			if receives(at.Node().(*ast.CommClause).Comm, timer) {
+				return
+			}
+		}
+		if passes(scope, timer) && !drained(p, timer) {
+			p.Report(call, timer+" may have fired: before Go 1.23, stop and drain it before Reset")
+		}
 	})
 }
 
-// receives reports whether the code at cur receives from the timer's channel.
-func receives(cur inspector.Cursor, timer string) bool {
-	for at := range cur.Preorder((*ast.UnaryExpr)(nil)) {
-		if from(at.Node(), timer) {
+// passes reports whether a select that waits for the timer may go on without it.
+func passes(scope inspector.Cursor, timer string) bool {
+	for at := range scope.Preorder((*ast.SelectStmt)(nil)) {
+		waits, passes := false, false
+		for _, s := range at.Node().(*ast.SelectStmt).Body.List {
+			c := s.(*ast.CommClause)
+			_, leaves := append([]ast.Stmt{c.Comm}, c.Body...)[len(c.Body)].(*ast.ReturnStmt)
+			its := receives(c.Comm, timer)
+			waits, passes = waits || its, passes || !its && !leaves
+		}
+		if waits && passes {
 			return true
 		}
 	}
 	return false
 }
 
-// from reports whether n is <-timer.C.
-func from(n ast.Node, timer string) bool {
-	u, ok := n.(*ast.UnaryExpr)
-	if !ok || u.Op != token.ARROW {
-		return false
+// receives reports whether a statement is a receive from the timer's channel.
+func receives(s ast.Stmt, timer string) bool {
+	var x ast.Expr
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		x = s.X
+	case *ast.AssignStmt:
+		x = s.Rhs[0]
 	}
-	sel, ok := u.X.(*ast.SelectorExpr)
-	return ok && sel.Sel.Name == "C" && types.ExprString(sel.X) == timer
-}
-
-// received reports whether the code received from the timer's channel just before cur:
-// in the select clause around it, or in an earlier statement.
-func received(cur inspector.Cursor, timer string) bool {
-	for at := cur; at.Node() != nil; at = at.Parent() {
-		switch n := at.Node().(type) {
-		case *ast.FuncDecl, *ast.FuncLit:
-			return false
-		case *ast.CommClause:
-			if comm, _ := at.FirstChild(); n.Comm != nil && receives(comm, timer) {
-				return true
-			}
-		case ast.Stmt:
-			for before, ok := at.PrevSibling(); ok; before, ok = before.PrevSibling() {
-				if e, ok := before.Node().(*ast.ExprStmt); ok && from(e.X, timer) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	u, ok := x.(*ast.UnaryExpr)
+	return ok && u.Op == token.ARROW && types.ExprString(u.X) == timer+".C"
 }
 
 // drained reports whether the package uses the result of the timer's Stop. Code that

@@ -199,10 +199,8 @@ func (k *subject) unboxed(fn *types.Func, t string) string {
 	switch {
 	case quiet:
 		return "if " + nameOf(fn) + " often does nothing with it, as a logger below its level, ask that before the call"
-	case k.own(fn) && sig.Recv() != nil:
-		return nameOf(fn) + " could take " + t + " itself, if all callers give that"
 	case k.own(fn):
-		return nameOf(fn) + " could take " + t + " itself, or have a type parameter"
+		return nameOf(fn) + " could take " + t + " itself, if all callers give that, and it keeps no box"
 	case fn.Pkg().Path() == "fmt":
 		return "append, strconv.Append… and WriteString write text and numbers without boxes"
 	}

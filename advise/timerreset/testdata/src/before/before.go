@@ -27,3 +27,15 @@ func stopped(ch <-chan int, d time.Duration) {
 		}
 	}
 }
+
+func either(ch <-chan int, d time.Duration) {
+	t := time.NewTimer(d)
+	for {
+		select {
+		case <-ch:
+		case <-t.C:
+			return
+		}
+		t.Reset(d) // want `stop and drain`
+	}
+}
