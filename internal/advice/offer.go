@@ -89,6 +89,9 @@ func (k *subject) offered() string {
 	if k.s != nil && runsOnce(k.s.Func) {
 		return "; " + onlyOnce
 	}
+	if reset := k.reset(); !known && reset != "" {
+		offers, known = []offer{{"dies", reset}}, true
+	}
 	lent := ""
 	for _, o := range offers {
 		switch ends := k.ends(); {
@@ -153,6 +156,35 @@ func (k *subject) settled(e ast.Expr) bool {
 		return false
 	}
 	return !k.p.Changed(k.p.SSA.Var(v.Name()))
+}
+
+// reset says that what the callee makes can serve again, if its type has a Reset that takes what the callee took
+// first.
+func (k *subject) reset() string {
+	made, ok := k.object().(*types.Pointer)
+	instr, calls := ssa.CallInstruction(nil), false
+	if ok {
+		instr, calls = k.s.Instr.(ssa.CallInstruction)
+	}
+	if !calls {
+		return ""
+	}
+	fn := called(instr.Common())
+	if fn == nil || fn.Signature().Params().Len() == 0 {
+		return ""
+	}
+	source := fn.Signature().Params().At(0).Type()
+	method, _, _ := types.LookupFieldOrMethod(made, true, nil, "Reset")
+	again, ok := method.(*types.Func)
+	if !ok || !types.Identical(again.Signature().Params(), types.NewTuple(types.NewParam(0, nil, "", source))) {
+		return ""
+	}
+	for result := range again.Signature().Results().Variables() {
+		if !check.IsError(result.Type()) {
+			return ""
+		}
+	}
+	return named(k.p.Pkg, made.Elem()) + ".Reset gives one, kept or from a sync.Pool, another " + named(k.p.Pkg, source)
 }
 
 // object is the type of the pointer, or of the interface with methods, that is all that the callee returns beside an

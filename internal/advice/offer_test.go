@@ -12,7 +12,10 @@ import (
 const offering = `package m
 
 import (
+	"bufio"
 	"bytes"
+	"compress/gzip"
+	"compress/zlib"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,10 +128,23 @@ func YesFilled(b *bytes.Buffer, s io.Reader) { io.Copy(b, s) }
 func NoBuffer(w io.Writer, s *strings.Reader) { io.Copy(w, s) }
 
 func SameArguments() string { return strings.Title("one") }
+
+func IfReset(r io.Reader) (byte, error) { return bufio.NewReader(r).ReadByte() }
+
+func IfResetBesideError(w io.Writer) {
+	z, _ := zlib.NewWriterLevel(w, 1)
+	z.Close()
+}
+
+func LookReset(w io.Writer) *gzip.Writer { return gzip.NewWriter(w) }
+
+func NoReset(w io.Writer) { _ = json.NewEncoder(w) }
+
+func NoResetThatTells(f func()) { time.AfterFunc(1, f) }
 `
 
 // TestOffers: what the standard library offers is said where it fits the call, and nothing of other calls but of those
-// whose arguments never change.
+// whose arguments never change, or that make what a Reset gives the same argument.
 func TestOffers(t *testing.T) {
 	x, p := explainerOf(t, offering)
 	method := regexp.MustCompile(`^\((\*?)(.*\.)(\w+)\)\.`)
@@ -140,7 +156,7 @@ func TestOffers(t *testing.T) {
 		}
 		callee := method.ReplaceAllString(call.Common().StaticCallee().String(), "$2($1$3).")
 		in := s.Func.Name()
-		if len(instead[plainName(callee)]) == 0 && !strings.Contains(in, "Arguments") {
+		if len(instead[plainName(callee)]) == 0 && !strings.Contains(in, "Arguments") && !strings.Contains(in, "Reset") {
 			continue
 		}
 		k := &subject{x: x, c: &cause{callee: callee}, p: p, s: s, t: &site{}, life: lifetime{kind: unproved}}
