@@ -95,6 +95,9 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 		o.config.TokenFile = cmp.Or(o.config.TokenFile, filepath.Join(o.config.Dir, "token"))
 		credential = "--token-file " + o.config.TokenFile
 	}
+	if err := o.config.Check(); err != nil {
+		return usage(err)
+	}
 	s, err := fleet.Serve(o.config)
 	if err != nil {
 		return err

@@ -71,6 +71,14 @@ func Serve(config ServerConfig) (*Server, error) {
 	return s, nil
 }
 
+// Check returns what is wrong with the configuration itself; addresses and the directory may still be in use.
+func (c ServerConfig) Check() error {
+	if _, err := c.options(&Server{}); err != nil {
+		return fmt.Errorf("fleet: serve: %w", err)
+	}
+	return nil
+}
+
 func (s *Server) start(config ServerConfig) (err error) {
 	if err := s.own(); err != nil {
 		return err

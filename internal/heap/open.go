@@ -30,7 +30,11 @@ func Open(ctx context.Context, name string, c Config) (*Report, error) {
 		return process(ctx, pid, c)
 	}
 	if !target.IsCore(name) {
-		return Load(name)
+		r, err := Load(name)
+		if err != nil {
+			err = fmt.Errorf("%w; for a running program, give its process number", err)
+		}
+		return r, err
 	}
 	core, err := target.OpenCore(name, c.Binary)
 	if err != nil {

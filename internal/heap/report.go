@@ -108,13 +108,12 @@ const mostSaved = 1 << 30
 func Load(name string) (*Report, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("heap: %w; for a running program, give its process number", err)
+		return nil, fmt.Errorf("heap: %w", err)
 	}
 	defer f.Close()
 	r, err := decode(f)
 	if err != nil {
-		return nil, fmt.Errorf("heap: %s is neither a core file nor a report that --save wrote (%w); for a running program, "+
-			"give its process number", name, err)
+		return nil, fmt.Errorf("heap: %s is neither a core file nor a report that --save wrote (%w)", name, err)
 	}
 	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,8 @@ func init() {
 		Name:    "loop",
 		Summary: "submit tasks to an event loop in every way, with and without forced collections",
 		Params: workload.WithBudget("2_000_000", "0", append([]workload.Param{
-			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // package ingress checks it
+			{Name: "ingress", Default: "eventloop", // package ingress checks it
+				Help: "how tasks get to the loop: " + strings.Join(ingress.Names(), ", ")},
 			workload.Choice("mode", "submit", "submit: keep --inflight tasks in flight; pingpong: submit one and await its "+
 				"reply", "submit", "pingpong"),
 			workload.Int("producers", "1", "goroutines that submit", 1, 16),

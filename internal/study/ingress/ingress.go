@@ -60,12 +60,15 @@ func Register(name string, build starter) {
 	registry[name] = build
 }
 
+// Names returns the names of all strategies, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+
 // New starts a loop with the named strategy.
 func New(name string, config Config) (Loop, error) {
 	build := registry[name]
 	if build == nil {
 		return nil, fmt.Errorf("ingress: New: unknown strategy %q; there are: %s", name,
-			strings.Join(slices.Sorted(maps.Keys(registry)), ", "))
+			strings.Join(Names(), ", "))
 	}
 	l, err := build(config)
 	if err != nil {

@@ -3,7 +3,6 @@ package ingress
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -23,7 +22,7 @@ type side struct {
 // sides returns all strategies, with the ablation in each of its 32 forms.
 func sides() []side {
 	var all []side
-	for _, name := range slices.Sorted(maps.Keys(registry)) {
+	for _, name := range Names() {
 		if name != ablation {
 			all = append(all, side{name: name})
 			continue
