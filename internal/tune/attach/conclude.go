@@ -91,12 +91,22 @@ func (t *tuning) conclude(fresh []*Arm) {
 	slices.SortFunc(r.Choices, func(a, b tune.Choice) int {
 		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.CPU.Mid, b.CPU.Mid))
 	})
+	named := map[string]bool{}
+	r.Choices = slices.DeleteFunc(r.Choices, func(c tune.Choice) bool { // what is not proven is listed once by a name
+		again := named[c.Name] && c.Outcome != tune.Recommended
+		named[c.Name] = true
+		return again
+	})
 	if len(r.Choices) > 0 {
 		first := r.Choices[0]
 		r.Outcome, r.Reason = first.Outcome, first.Reason
 		if first.Outcome == tune.Recommended {
 			r.Setting, r.Gains = first.Setting, first.Gains
-			r.GuardBytes = tune.Guard(r.Setting.GC, r.Base.GC, max(first.PeakBytes.Hi, float64(t.answer.Today.MappedBytes)))
+			used := first.PeakBytes.Hi
+			if mapped := r.Today.MappedBytes; mapped > 0 { // only a handler knows what a limit bounds
+				used = max(used-float64(r.Today.beside()), float64(mapped))
+			}
+			r.GuardBytes = tune.Guard(r.Setting.GC, r.Base.GC, used)
 		}
 	}
 	r.Headline = r.Sentence()
@@ -129,8 +139,11 @@ func (t *tuning) judge(c tune.Choice, cpu, memory stat.Comparison) (outcome, nam
 		return tune.Inconclusive, tune.LeastMemory, "it saves memory, but may cost CPU time: " + cpu.Reason
 	}
 	name = tune.Fastest
-	if memory.Ratio < 1 && cpu.Ratio >= 1 {
+	switch {
+	case memory.Ratio < 1 && cpu.Ratio >= 1:
 		name = tune.LeastMemory
+	case cpu.Ratio < 1 && memory.Ratio <= sameMemory:
+		name = tune.SameMemory
 	}
 	return tune.Inconclusive, name, tune.Open + cpu.Reason
 }

@@ -34,6 +34,7 @@ type Restarted struct {
 	found   cell.GC  // in the environment of the first process
 	env     []string // the variables behind found: a program may set by itself those that are missing
 	session int      // of the last command; 0 before the first
+	began   float64  // when the last command started, in ticks since boot
 	changed bool
 	said    bool // to Log, what a restart waits for
 	// Output receives what the command prints, and a server that inherits it; nil for none. It is
@@ -154,9 +155,12 @@ func (r *Restarted) serves() bool {
 	return err == nil && program == r.program
 }
 
+// startTime is the field of stat that says when a process started, in ticks since boot.
+const startTime = 19
+
 // stat returns fields of the process's stat: index 0 is field 3 of proc(5), as the name before it, in parentheses, may
 // hold anything. They are zero if they cannot be read.
-func (r *Restarted) stat(pid int) (fields [20]float64) {
+func (r *Restarted) stat(pid int) (fields [startTime + 1]float64) {
 	data, _ := r.file(pid, "stat")
 	for i, field := range bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:]) {
 		if i < len(fields) {
@@ -168,7 +172,7 @@ func (r *Restarted) stat(pid int) (fields [20]float64) {
 
 // age returns for how long the process has run; 0 if that cannot be read.
 func (r *Restarted) age() time.Duration {
-	began, now := r.stat(r.pid)[19], 0.0 // starttime
+	began, now := r.stat(r.pid)[startTime], 0.0
 	up, _ := fs.ReadFile(r.proc, "uptime")
 	fmt.Sscan(string(up), &now)
 	if began == 0 {
@@ -246,6 +250,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 		return fail("%w", err)
 	}
 	r.session = cmd.Process.Pid
+	r.began = r.stat(r.session)[startTime]
 	want := "a new process of the command line " + inWords(r.program)
 	ended, deadline, late := make(chan error, 1), time.After(restartWithin), time.After(quiet)
 	var returned <-chan time.Time // some time after the command
@@ -267,7 +272,7 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 			}
 			return fail("within %v there was none: want %s", restartWithin, want)
 		case <-returned:
-			if away := r.elsewhere(); len(away) > 0 {
+			if away := r.elsewhere(gc); len(away) > 0 {
 				program, _ := r.programOf(away[0])
 				return fail("it started process %d, of the command line %s; want %s: start it by the same words, after cd",
 					away[0], inWords(program), want)
@@ -288,10 +293,13 @@ func (r *Restarted) Apply(ctx context.Context, gc cell.GC, _ time.Duration) erro
 }
 
 // elsewhere returns the processes of the executable that the last command started with another command line or in
-// another directory.
-func (r *Restarted) elsewhere() []int {
+// another directory: those of its session, and younger ones that have its setting.
+func (r *Restarted) elsewhere(gc cell.GC) []int {
 	return slices.DeleteFunc(r.which(func(program string) bool { return program != r.program }), func(pid int) bool {
-		return int(r.stat(pid)[3]) != r.session || r.link(pid, "exe") != r.exe
+		stat := r.stat(pid)
+		now, _, err := r.settingOf(pid)
+		its := int(stat[3]) == r.session || stat[startTime] >= r.began && err == nil && same(now, gc)
+		return !its || r.link(pid, "exe") != r.exe
 	})
 }
 

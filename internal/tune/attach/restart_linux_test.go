@@ -55,8 +55,8 @@ func number(t *testing.T, dir string) int {
 
 const start = "\"$EXE\" serve >/dev/null 2>&1 & echo $! >pid; sleep 0.2"
 
-// TestRestartedElsewhere: a command that starts the server in another directory, or by another name, is told so, and
-// what runs is not said to be down.
+// TestRestartedElsewhere: a command that starts the server in another directory, in another session, or by another name,
+// is told so, and what runs is not said to be down.
 func TestRestartedElsewhere(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	t.Setenv(serving, "1")
@@ -65,6 +65,7 @@ func TestRestartedElsewhere(t *testing.T) {
 	quiet = 100 * time.Millisecond
 	for _, tc := range []struct{ command, in, runs string }{
 		{"cd " + other + "; " + start, other, os.Args[0] + " serve, in " + other},
+		{"cd " + other + "; setsid sh -c '" + start + "'", other, os.Args[0] + " serve, in " + other},
 		{"cd " + dir + "; ln -sf \"$EXE\" server; EXE=./server; " + start, dir, "./server serve, in " + dir},
 	} {
 		r, err := NewRestarted(started(t, dir), "kill $(cat "+dir+"/pid); "+tc.command, 0)
