@@ -97,6 +97,7 @@ type Finding struct {
 	Pkg   string `json:"-"` // import path
 	Edits fix    `json:"-"` // the fix; nil for none
 
+	apart  Totals   // what its lines make by expressions that it is not about
 	unsure bool     // only a trial tells whether it saves
 	after  []string // keys of findings on the same memory; this one is tried only if those save nothing
 }

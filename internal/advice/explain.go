@@ -46,7 +46,9 @@ func newExplainer(c Config, units []*unit, base string, findings []Finding) *exp
 		for _, s := range findings[i].Spans {
 			for l := s.From; l <= s.To; l++ {
 				at := place{s.File, l}
-				x.findings[at] = append(x.findings[at], &findings[i])
+				if !slices.Contains(x.findings[at], &findings[i]) {
+					x.findings[at] = append(x.findings[at], &findings[i])
+				}
 			}
 		}
 	}
@@ -118,6 +120,9 @@ func (x *explainer) explain(c *cause) []*Explained {
 func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site) *Explained {
 	if len(made) == 0 {
 		return x.part(c, p, nil, t)
+	}
+	if len(made) == 1 {
+		(&subject{x: x, c: c, p: p, s: made[0], t: t}).apart()
 	}
 	out := x.part(c, p, made[0], t)
 	what, lives, alike, leads := []string{out.What}, []string{out.Lifetime}, true, []string{out.led()}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/isobar-go/isobar/advise"
 	"github.com/isobar-go/isobar/advise/life"
 )
@@ -14,6 +16,7 @@ import (
 const sharedLines = `package m
 
 import (
+	"github.com/google/pprof/profile"
 	"fmt"
 	"strings"
 )
@@ -112,5 +115,46 @@ func TestBoxingKeepsToTheGoVersion(t *testing.T) {
 		if len(r.Findings) != 1 || strings.Contains(r.Findings[0].Message, "type parameter") != named {
 			t.Errorf("go %s: %+v; type parameters named: want %v", version, r.Findings, named)
 		}
+	}
+}
+
+// TestAFindingIsAboutItsExpression: what else its line makes, around it or beside it, is neither in its share nor has
+// its remedy.
+func TestAFindingIsAboutItsExpression(t *testing.T) {
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.26\n", "m.go": `package m
+
+import "fmt"
+
+type item struct {
+	name string
+	n    int
+}
+
+var kept []*item
+
+func F(n int) {
+	it := &item{name: fmt.Sprintf("item-%d", n), n: n}
+	kept = append(kept, it)
+}
+`})
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "alloc_objects"}, {Type: "alloc_space"}}}
+	stackOf(p, 13, 24, []int64{100, 2400})              // the item
+	stackOf(p, 13, 8, []int64{100, 800})                // n in an interface
+	stackOf(p, 13, 16, []int64{50, 800}, "fmt.Sprintf") // the text
+	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: advise.All(), Profiles: []string{save(t, p)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Findings) != 1 || *r.Findings[0].Share != (Shares{Bytes: 0.4, Objects: 0.6}) {
+		t.Errorf("findings %+v, want one with 40 %% of bytes", r.Findings)
+	}
+	verdicts := map[string]Verdict{"composite literal": Look, "boxing": Candidate, "call": Candidate}
+	for _, e := range r.Evidence.Account.Sites {
+		if e.Verdict != verdicts[e.Kind] {
+			t.Errorf("%s: %s, want %s", e.Name(), e.Verdict, verdicts[e.Kind])
+		}
+	}
+	if n := len(r.Evidence.Account.Sites); n != len(verdicts) {
+		t.Errorf("%d sites", n)
 	}
 }

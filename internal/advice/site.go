@@ -38,6 +38,7 @@ func (j *joiner) of(f *Finding) Totals {
 	if f.Grows {
 		return sum.regrown()
 	}
+	sum.Objects, sum.Bytes, sum.CPU = sum.Objects-f.apart.Objects, sum.Bytes-f.apart.Bytes, sum.CPU-f.apart.CPU
 	return sum.Totals
 }
 

@@ -193,6 +193,18 @@ func (k *subject) consumer() string {
 	return ""
 }
 
+// apart takes the expression out of the shares of findings on its line that are about another one.
+func (k *subject) apart() {
+	for _, f := range k.x.findings[k.c.at] {
+		holds := func(s span) bool {
+			return !s.Inner && !s.Beyond && s.holds(frame{place: k.c.at, function: k.c.function})
+		}
+		if !f.Grows && slices.ContainsFunc(f.Spans, holds) && !k.flagged(f) {
+			f.apart.add(k.t.Totals)
+		}
+	}
+}
+
 // found takes up what a check has found of the expression: its fix is a candidate where there is no
 // other. What the lifetime disproves is left.
 func (k *subject) found() {
@@ -232,6 +244,6 @@ func (k *subject) flagged(f *Finding) bool {
 	within := k.s.Kind != life.Append && k.s.Kind != life.MapGrow // which grow whatever is made for their arguments
 	return slices.ContainsFunc(f.Spans, func(s span) bool {
 		return s.holds(frame{place: k.c.at, function: k.c.function}) &&
-			(s.Start <= from && to <= s.End || within && from <= s.Start && s.End <= to)
+			(s.Start <= from && to <= s.End || within && s.Callee == "" && from <= s.Start && s.End <= to)
 	})
 }
