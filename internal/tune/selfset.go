@@ -48,8 +48,8 @@ type followed struct {
 
 // obeys compares the goals of a run with its setting. After each cycle the runtime
 // sets the next goal to the marked bytes plus GOGC/100 of them and the roots, at
-// least 4 MiB times GOGC/100. gctrace rounds, so goals of a few MiB say nothing; with
-// a GOMEMLIMIT only goals that are too large do.
+// least 4 MiB times GOGC/100, which is the first goal of a process. gctrace rounds, so goals
+// of a few MiB say nothing; with a GOMEMLIMIT only goals that are too large do.
 func obeys(rec *cell.Record) followed {
 	gc := rec.Cell.GC
 	var f followed
@@ -57,17 +57,21 @@ func obeys(rec *cell.Record) followed {
 	last := map[int]cell.Cycle{}
 	var percents, goals, ownPercents, ownGoals []float64
 	for _, c := range rec.Cycles {
-		before, ok := last[c.Stream]
+		before, later := last[c.Stream]
 		last[c.Stream] = c
 		if c.GoalBytes == 0 {
 			f.none++
 			continue
 		}
-		if !ok || gc.Percent < 0 {
+		if gc.Percent < 0 {
 			continue
 		}
 		marked, roots := float64(before.LiveBytes)+mib/2, float64(before.StackBytes+before.GlobalBytes)
-		asked, goal := percentGoal(gc.Percent, marked, roots), float64(c.GoalBytes)+mib/2
+		goal := float64(c.GoalBytes) + mib/2
+		if !later { // 4 MiB times the usual values of GOGC/100 are whole
+			marked, roots, goal = 0, max(minimumHeap, float64(c.StackBytes+c.GlobalBytes)), float64(c.GoalBytes)
+		}
+		asked := percentGoal(gc.Percent, marked, roots)
 		if max(asked, goal) < smallHeap {
 			continue
 		}
@@ -141,10 +145,10 @@ const tellingCycles = 3
 // collector itself; "" if they do not. calls are from CollectorCalls.
 func selfSet(first, second *cell.Record, calls []string) string {
 	a, b := obeys(first), obeys(second)
-	contains := "no call was found in the command's own binary: a program that it starts may make it, or a script " +
-		"sets GOGC"
+	contains, change := "no call was found in the command's own binary: a script sets GOGC, or a program that it starts "+
+		"makes the call", "take GOGC out of the script (and give it as --current), or change the call"
 	if len(calls) > 0 {
-		contains = "its binary contains " + strings.Join(calls, " and ")
+		contains, change = "its binary contains "+strings.Join(calls, " and "), "change that call"
 	}
 	on := "it"
 	if b.off < b.cycles {
@@ -155,7 +159,7 @@ func selfSet(first, second *cell.Record, calls []string) string {
 	if limits {
 		acts = ""
 	}
-	still := "; GOGC has no effect on " + on + ": change that call, or make it depend on the environment"
+	still := "; GOGC has no effect on " + on + ": " + change + ", or make it depend on the environment"
 	agree := math.Abs(math.Log(max(a.percent, 1)/max(b.percent, 1))) < 0.3
 	least := tellingCycles
 	if agree && min(a.off, b.off) > 0 && a.cycles+b.cycles >= tellingCycles { // few collections, but two runs of them

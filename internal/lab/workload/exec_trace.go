@@ -43,8 +43,8 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 		pauseCPU += c.PauseCPUNs()
 	}
 	if began, asked := heldOff(rec.Cell.GC, t.Cycles); began > 0 {
-		rec.Warn("held-off", "the first collection began when the heap had %s, where GOGC=%s asks for %s: the program sets "+
-			"its collector itself, by debug.SetGCPercent, or allocates as much at once; until then GOGC has no effect",
+		rec.Warn("held-off", "the first collection began when the heap had %s, where GOGC=%s asks for %s: a script "+
+			"or the program (debug.SetGCPercent) sets GOGC, or it allocates as much at once; until then GOGC has no effect",
 			cell.FormatBytes(began), rec.Cell.GC.GOGC(), cell.FormatBytes(asked))
 	}
 	scale := cpuScale(rec, time.Duration(assist+dedicated+idle+pauseCPU), seen)
