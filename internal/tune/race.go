@@ -32,8 +32,8 @@ const (
 // race measures an objective that no model predicts. Settings spread over the candidates run in
 // interleaved rounds; those certainly slower than the best leave (a one-sided t-interval of log
 // ratios paired by round, at 0.05 over the number of settings). It chooses the setting of least
-// memory among those within the tolerance of the best.
-func (t *tuning) race(e explored, runs int) (cell.Config, Prediction, error) {
+// memory among those within the tolerance of the best. Steps say why it runs.
+func (t *tuning) race(e explored, runs int, why string) (cell.Config, Prediction, error) {
 	racers := t.racers(e, runs)
 	rng := rand.New(rand.NewPCG(t.Seed, 3))
 	t.block = max(t.block, 1)
@@ -45,7 +45,7 @@ func (t *tuning) race(e explored, runs int) (cell.Config, Prediction, error) {
 		rng.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
 		for _, r := range in {
 			runs--
-			if err := t.run1(r); err != nil {
+			if err := t.run1(r, why); err != nil {
 				return t.Base, Prediction{}, err
 			}
 		}
@@ -87,8 +87,8 @@ func (t *tuning) newRacer(p Prediction) *racer {
 	return &racer{config: t.with(p.GC), predicted: p, costs: map[int]float64{}}
 }
 
-func (t *tuning) run1(r *racer) error {
-	rec, err := t.measure(r.config, t.block, "racing "+settingText(r.config))
+func (t *tuning) run1(r *racer, why string) error {
+	rec, err := t.measure(r.config, t.block, "racing "+settingText(r.config)+", as "+why)
 	if t.infeasible(rec) && r.config.GC != t.Base.GC {
 		r.out = "does not run: " + rec.Err.Message
 		t.answer.Doubts = append(t.answer.Doubts, err.Error())

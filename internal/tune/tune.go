@@ -179,7 +179,7 @@ func (t *tuning) tune() error {
 	first, err := t.measure(t.Base, 0, "the baseline, "+settingText(t.Base))
 	if first != nil && first.Err != nil && first.Err.Kind == cell.FailTimeout && t.spent >= t.Budget.Seconds() {
 		return fmt.Errorf("tune: the first run did not end within the budget of %v, and a verdict needs %d runs: give a "+
-			"larger --budget, or a shorter command", t.Budget, t.leastRuns())
+			"larger --budget, or %s", t.Budget, t.leastRuns(), t.shorter())
 	}
 	if err != nil {
 		return err
@@ -218,7 +218,15 @@ func (t *tuning) affords(runs int) error {
 		return nil
 	}
 	return fmt.Errorf("tune: a run takes %.1f s and a verdict needs %d of them: give --budget %v or more, "+
-		"or a shorter command", t.mean(), least, t.lasting(least))
+		"or %s", t.mean(), least, t.lasting(least), t.shorter())
+}
+
+// shorter says how to make runs shorter.
+func (t *tuning) shorter() string {
+	if isServed(t.Base) {
+		return "the server a shorter load (--for, --warmup, or the --load command)"
+	}
+	return "a shorter command"
 }
 
 // leastRuns is how many runs a verdict needs.
@@ -257,15 +265,20 @@ func (t *tuning) misfits(m *Model) bool {
 
 // raced measures an objective that no model predicts, in rounds.
 func (t *tuning) raced(e explored) ([]pick, error) {
+	why := "no model predicts this"
+	if !t.races() {
+		why = "its runs do not fit the model"
+		t.answer.Doubts = append(t.answer.Doubts, "settings raced in rounds, as "+why)
+	}
 	proof := 2 * max(t.Pairs, leastRounds)
 	left := int((t.Budget.Seconds()-t.spent)/t.mean()) - proof
 	if left < 2*raceRounds {
-		t.answer.Outcome, t.answer.Reason = Inconclusive, fmt.Sprintf("settings must race, as no model predicts this, and "+
-			"the budget leaves too few runs: give --budget %v or more", t.lasting(t.answer.Runs+2*raceRounds+proof))
+		t.answer.Outcome, t.answer.Reason = Inconclusive, fmt.Sprintf("settings must race, as %s, and "+
+			"the budget leaves too few runs: give --budget %v or more", why, t.lasting(t.answer.Runs+2*raceRounds+proof))
 		return nil, nil
 	}
 	t.planned = t.answer.Runs + min(left, raceRuns) + proof
-	best, p, err := t.race(e, min(left, raceRuns))
+	best, p, err := t.race(e, min(left, raceRuns), why)
 	if err != nil || t.answer.Outcome != "" || best.GC == t.Base.GC {
 		return nil, err
 	}

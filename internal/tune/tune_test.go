@@ -280,9 +280,20 @@ func TestRepeatsWhatFailsByChance(t *testing.T) {
 func TestTuneRacesWhatDoesNotFit(t *testing.T) {
 	p := program(0.06)
 	p.perSecond = 32
-	r, err := tuneSimulated(t, p, 0.01, func(c *Config) { c.Budget = 10 * time.Minute })
+	said := 0
+	r, err := tuneSimulated(t, p, 0.01, func(c *Config) {
+		c.Budget = 10 * time.Minute
+		c.Begin = func(s Step) {
+			if strings.HasPrefix(s.Doing, "racing ") && strings.HasSuffix(s.Doing, ", as its runs do not fit the model") {
+				said++
+			}
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if said < 2*raceRounds || !strings.Contains(strings.Join(r.Doubts, " "), "settings raced") {
+		t.Errorf("%d steps say why settings race; doubts %q", said, r.Doubts)
 	}
 	raced := 0
 	for _, c := range r.Candidates {
@@ -378,6 +389,18 @@ func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
 		}
 		if math.Abs(spent-tuned.spent) > 1e-6 {
 			t.Errorf("%s: runs took %v s, and count %v", kind, spent, tuned.spent)
+		}
+	}
+}
+
+// TestBudgetTooSmall: the advice fits what runs.
+func TestBudgetTooSmall(t *testing.T) {
+	for workload, want := range map[string]string{"exec": "or a shorter command", "serve": "or the server a shorter load (--for"} {
+		_, err := tuneSimulated(t, program(0.3), 0.01, func(c *Config) {
+			c.Base.Workload, c.Objective, c.Budget = workload, CPU, 5*time.Second
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", workload, err, want)
 		}
 	}
 }
