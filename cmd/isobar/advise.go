@@ -87,7 +87,7 @@ func (a *app) advise(ctx context.Context, o *adviseOptions, patterns []string) (
 		result.Findings = shown
 		err = writeJSON(a.Out, result)
 	case o.sarif:
-		err = advice.SARIF(a.Out, host.Version(), o.Checks, shown)
+		err = advice.SARIF(a.Out, host.Version(), o.Dir, o.Checks, shown)
 	case o.fix || len(o.patches) > 0:
 		err = a.printFixes(o, result.Verification)
 	default:

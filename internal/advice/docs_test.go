@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,10 +52,13 @@ var sarifRules = []struct {
 	{"runs", []string{"tool", "results"}},
 	{"runs.tool", []string{"driver"}},
 	{"runs.tool.driver", []string{"name", "version", "rules"}},
-	{"runs.tool.driver.rules", []string{"id", "shortDescription", "fullDescription"}},
+	{"runs.tool.driver.rules", []string{"id", "shortDescription", "fullDescription", "help"}},
 	{"runs.tool.driver.rules.shortDescription", []string{"text"}},
 	{"runs.tool.driver.rules.fullDescription", []string{"text"}},
-	{"runs.results", []string{"message", "ruleId", "level", "locations"}},
+	{"runs.tool.driver.rules.help", []string{"text"}},
+	{"runs.originalUriBaseIds", []string{sourceRoot}},
+	{"runs.results", []string{"message", "ruleId", "level", "locations", "partialFingerprints"}},
+	{"runs.results.partialFingerprints", []string{"isobarFinding/v1"}},
 	{"runs.results.message", []string{"text"}},
 	{"runs.results.locations", []string{"physicalLocation"}},
 	{"runs.results.locations.physicalLocation", []string{"artifactLocation", "region"}},
@@ -62,13 +67,16 @@ var sarifRules = []struct {
 }
 
 func TestSARIFIsValid(t *testing.T) {
+	root := t.TempDir()
+	in := func(file string) []span { return []span{{File: filepath.Join(root, file)}} }
 	findings := []Finding{
-		{File: "a/b c.go", Line: 3, Column: 2, EndLine: 4, Check: "sprintf", Severity: "advice", Message: "x"},
-		{File: "b.go", Line: 1, Column: 1, EndLine: 1, Check: "poolretain", Severity: "trap", Message: "y"},
-		{File: "c:d.go", Line: 2, Column: 1, EndLine: 2, Check: "prealloc", Severity: "advice", Message: "z"},
+		{Spans: in("a/b c.go"), Line: 3, Column: 2, EndLine: 4, Check: "sprintf", Severity: "advice", Message: "x"},
+		{Spans: in("b.go"), Line: 1, Column: 1, EndLine: 1, Check: "poolretain", Severity: "trap", Message: "y"},
+		{Spans: in("c:d.go"), Line: 2, Column: 1, EndLine: 2, Check: "prealloc", Severity: "advice", Message: "z"},
+		{Spans: in("../e.go"), Line: 2, Column: 1, EndLine: 2, Check: "prealloc", Severity: "advice", Message: "z"},
 	}
 	var out bytes.Buffer
-	if err := SARIF(&out, "v1", advise.All(), findings); err != nil {
+	if err := SARIF(&out, "v1", root, advise.All(), findings); err != nil {
 		t.Fatal(err)
 	}
 	var doc map[string]any
@@ -99,15 +107,53 @@ func TestSARIFIsValid(t *testing.T) {
 	if len(results) != len(findings) {
 		t.Fatalf("%d results, want %d", len(results), len(findings))
 	}
-	for i, level := range []string{"warning", "error", "warning"} {
+	for i, level := range []string{"warning", "error", "warning", "warning"} {
 		if results[i]["level"] != level || !known[results[i]["ruleId"]] {
 			t.Errorf("result %d: %v, want level %s and a rule that is listed", i, results[i], level)
 		}
 	}
-	for _, l := range at(doc, "runs.results.locations.physicalLocation.artifactLocation") {
-		if uri := l["uri"].(string); strings.ContainsAny(uri, ` \`) || strings.HasPrefix(uri, "c:") {
+	for i, l := range at(doc, "runs.results.locations.physicalLocation.artifactLocation") {
+		uri := l["uri"].(string)
+		if strings.ContainsAny(uri, ` \`) || strings.HasPrefix(uri, "c:") {
 			t.Errorf("%q is no URI", uri)
 		}
+		if outside := i == 3; outside != strings.HasPrefix(uri, "file:///") || outside == (l["uriBaseId"] == sourceRoot) {
+			t.Errorf("%v, want a file below the root, but for the last", l)
+		}
+	}
+}
+
+// TestSARIFKnowsFindingsAgain: files are named from the root of the repository, and what moves keeps its fingerprint,
+// the second of two equal findings, too.
+func TestSARIFKnowsFindingsAgain(t *testing.T) {
+	root := tree(t, map[string]string{".git/HEAD": "", "sub/m.go": "a(b)\na(b)\n\n\n  a(b)\na( b )\n"})
+	prints := func(starts ...int) (all []any) {
+		var findings []Finding
+		for _, start := range starts {
+			findings = append(findings, Finding{Check: "sprintf", Severity: "advice",
+				Spans: []span{{File: filepath.Join(root, "sub", "m.go"), Start: start, End: start + 4}}})
+		}
+		var out bytes.Buffer
+		if err := SARIF(&out, "v1", filepath.Join(root, "sub"), advise.All(), findings); err != nil {
+			t.Fatal(err)
+		}
+		var doc any
+		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range at(doc, "runs.results.locations.physicalLocation.artifactLocation") {
+			if l["uri"] != "sub/m.go" {
+				t.Errorf("%v, want sub/m.go", l)
+			}
+		}
+		for _, p := range at(doc, "runs.results.partialFingerprints") {
+			all = append(all, p["isobarFinding/v1"])
+		}
+		return all
+	}
+	was, is := prints(0, 5), prints(0, 14)
+	if !slices.Equal(was, is) || was[0] == was[1] || slices.Equal(was, prints(1, 5)) {
+		t.Errorf("fingerprints %v, then %v", was, is)
 	}
 }
 
