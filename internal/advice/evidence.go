@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"path"
 	"path/filepath"
@@ -141,8 +142,9 @@ type joiner struct {
 	causes  map[causeKey]*cause
 	total   Totals
 	outside Totals
-	beyond  int // samples at lines that do not exist
-	within  int // and at lines that exist
+	others  map[string]int // samples outside, by the first package that is not of the standard library
+	beyond  int            // samples at lines that do not exist
+	within  int            // and at lines that exist
 
 	benchmarks bool           // the profile being read is of benchmarks
 	before     Totals         // what they do outside the loops that they time
@@ -162,7 +164,7 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 		say: c.say, notes: slices.Clone(c.LeftOut),
 		files: map[string]string{}, lengths: map[string]int{},
 		starts: map[beginning]bool{}, inlined: map[string]bool{}, moved: map[string]place{}, still: map[string]bool{},
-		timings: newTimings(), causes: map[causeKey]*cause{}, early: map[place]bool{},
+		timings: newTimings(), others: map[string]int{}, causes: map[causeKey]*cause{}, early: map[place]bool{},
 	}
 	for _, u := range units {
 		for _, f := range u.Files {
@@ -192,8 +194,8 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 			"they time; give the packages that these run")
 	}
 	if j.within == 0 {
-		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled "+
-			"program is built of%s", strings.Join(slices.Insert(c.LeftOut, 0, ""), "\nleft out: "))
+		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named%s; give the packages that the "+
+			"profiled program is built of%s", j.elsewhere(), strings.Join(slices.Insert(c.LeftOut, 0, ""), "\nleft out: "))
 	}
 	all := j.total
 	all.add(j.before)
@@ -294,6 +296,27 @@ func (j *joiner) charge(s *profile.Sample, t Totals) {
 		return
 	}
 	j.outside.add(t)
+	for _, f := range stack {
+		if pkg := packageOf(f.Function.Name); pkg == "main" || !std(pkg) {
+			j.others[pkg]++
+			return
+		}
+	}
+}
+
+// elsewhere names the packages outside with the most samples.
+func (j *joiner) elsewhere() string {
+	all := slices.SortedFunc(maps.Keys(j.others), func(a, b string) int {
+		return cmp.Or(j.others[b]-j.others[a], strings.Compare(a, b))
+	})
+	const shown = 3
+	switch {
+	case len(all) == 0:
+		return ""
+	case len(all) > shown:
+		all = append(all[:shown], "others")
+	}
+	return ", but in " + strings.Join(all, ", ")
 }
 
 // own returns the absolute name of a line's file, and whether that file belongs to the
