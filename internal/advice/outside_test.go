@@ -16,7 +16,6 @@ import (
 const sharedLines = `package m
 
 import (
-	"github.com/google/pprof/profile"
 	"fmt"
 	"strings"
 )
