@@ -146,6 +146,24 @@ func TestGuardBesideMapped(t *testing.T) {
 	}
 }
 
+// TestNoLimitWorks: where the program exits under any GOMEMLIMIT, a higher GOGC is proven without one, and without a guard.
+func TestNoLimitWorks(t *testing.T) {
+	rng, p := rand.New(rand.NewPCG(5, 5)), program(0.3)
+	r, err := Tune(Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
+		Seed: 1}, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := p.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		if c.GC.LimitBytes > 0 {
+			rec.Err = &cell.Failure{Kind: cell.FailExit, Message: "no luck"}
+		}
+		return rec, nil
+	})
+	if err != nil || r.Outcome != Recommended || r.Setting.GC.Percent <= 100 || r.GuardBytes != 0 ||
+		!strings.Contains(r.Doubts[0], "nothing bounds memory") {
+		t.Errorf("%s, guard %d MiB, doubts %q, %v", r.Headline, r.GuardBytes/mib, r.Doubts, err)
+	}
+}
+
 // TestProcessesEachHaveTheLimit tunes a program that runs four processes at once.
 func TestProcessesEachHaveTheLimit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))

@@ -46,6 +46,9 @@ func (t *tuning) conclude() {
 		first("today's GOGC=off has no GOMEMLIMIT: on more input than here nothing bounds memory; set GOMEMLIMIT to what " +
 			"the program may take")
 	}
+	if a.Outcome == Recommended && t.noLimitRuns() {
+		first("the program ran under no GOMEMLIMIT that was tried: nothing bounds memory when live data grows")
+	}
 	if a.Outcome != SetsItself {
 		first(cmp.Or(t.ownLimit(), t.unseenLimit()))
 	}
@@ -140,7 +143,7 @@ func Guard(gc, today cell.GC, bytes float64) int64 {
 // more frequent when it acts but do not take over.
 func (t *tuning) guard(m *Model) int64 {
 	a := t.answer
-	if a.Outcome != Recommended || a.Processes > 1 { // it would bound each, not their sum
+	if a.Outcome != Recommended || a.Processes > 1 || t.noLimitRuns() { // of several, it would bound each, not their sum
 		return 0
 	}
 	gc := a.Setting.GC

@@ -141,9 +141,9 @@ func (p *Prediction) runs(crawls bool) bool {
 }
 
 // eligible reports whether a setting may be compared with today's. It prefers a limit to raising GOGC, or to exceeding
-// today's limit without one: a limit takes the same memory, and bounds it.
+// today's limit without one: a limit takes the same memory, and bounds it, unless no limit works.
 func (t *tuning) eligible(p *Prediction, cliff int64, room float64) bool {
-	raised := p.GC.LimitBytes == 0 && len(t.Settings) == 0 &&
+	raised := p.GC.LimitBytes == 0 && len(t.Settings) == 0 && !t.noLimitRuns() &&
 		(percent(p.GC) > percent(t.Base.GC) || t.Base.GC.LimitBytes > 0 && p.needs > 1)
 	return t.usable(p, cliff) && t.allowed(p, room) && p.GC != t.Base.GC && !raised
 }
@@ -301,6 +301,12 @@ func (t *tuning) with(gc cell.GC) cell.Config {
 	c := t.Base
 	c.GC = gc
 	return c
+}
+
+// noLimitRuns reports whether the program ran under none of the limits that were tried.
+func (t *tuning) noLimitRuns() bool {
+	return slices.ContainsFunc(t.failed, func(gc cell.GC) bool { return gc.LimitBytes > 0 }) &&
+		!slices.ContainsFunc(t.pilots, func(p Pilot) bool { return p.GC.LimitBytes > 0 })
 }
 
 // drop notes that the program does not run under a setting, and excludes settings
