@@ -143,7 +143,11 @@ func (l *TuneLog) begin(step tune.Step) {
 	if step.Done > 0 {
 		line += fmt.Sprintf(", %v left", step.Left.Round(time.Second))
 	}
-	l.status.Say(line + ": " + text.Clean(step.Doing))
+	line += ": " + text.Clean(step.Doing)
+	if step.Done == 0 && !l.served { // otherwise only a timeout would tell
+		line += "; a server does not end by itself: give --url or --load"
+	}
+	l.status.Say(line)
 }
 
 func (l *TuneLog) Close() {
