@@ -97,7 +97,8 @@ func (o *serverOptions) params() (workload.Params, error) {
 		return nil, fmt.Errorf("--%s is for servers: give --url (the built-in load) or --load COMMAND",
 			slices.Sorted(maps.Keys(given))[0])
 	case given["load"] != "" && given["ready"] == "" && given["url"] == "":
-		return nil, errors.New("--load: say with --ready what answers when the server is ready: a URL, or host:port")
+		return nil, errors.New("--load: say with --ready what answers when the server is ready: a URL, host:port, or the " +
+			"path of a Unix socket")
 	}
 	if err := onlyBuiltIn(o.w, func(name string) bool { return given[name] != "" }); err != nil {
 		return nil, err

@@ -45,7 +45,8 @@ func init() {
 				Help: "a shell command that loads the server instead of the built-in load; its output is read for " +
 					"figures"},
 			{Name: "ready", Default: "",
-				Help: "what answers once the server is ready: an http URL or host:port (default: the URL)", Check: checkReady},
+				Help: "what answers once the server is ready: an http URL, host:port or the path of a Unix socket, such as " +
+					"/run/app.sock (default: the URL)", Check: checkReady},
 			Duration("ready-within", "15s", "time for the server to become ready", time.Millisecond, time.Hour),
 			Duration("stop-within", "5s", "time for the server to end after SIGTERM, before it is killed", time.Millisecond,
 				time.Hour),
@@ -57,7 +58,8 @@ func init() {
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
-		return errors.New("want a URL such as http://127.0.0.1:8080/path; for TLS or a Unix socket give a --load COMMAND")
+		return errors.New("want a URL such as http://127.0.0.1:8080/path; for TLS or a Unix socket give a --load COMMAND " +
+			"and --ready")
 	}
 	if !loopback.Is(u.Host) {
 		return errors.New("want a loopback address: the server runs on this machine")
@@ -75,7 +77,7 @@ func checkRates(s string) error {
 }
 
 func checkReady(s string) error {
-	if s == "" || strings.HasPrefix(s, "http://") {
+	if s == "" || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "/") {
 		return nil
 	}
 	_, port, err := net.SplitHostPort(s)
@@ -83,7 +85,7 @@ func checkReady(s string) error {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return errors.New("want a URL such as http://127.0.0.1:8080/healthz, or host:port")
+		return errors.New("want a URL such as http://127.0.0.1:8080/healthz, host:port, or the path of a Unix socket, from /")
 	}
 	return nil
 }
@@ -170,12 +172,16 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 func (t *served) readyText() string { return cmp.Or(t.env.Params.String("ready"), t.target.String()) }
 
 // answers returns nil once the server answers: HTTP with a status below 500, or
-// a connection.
+// a connection to a port or a Unix socket.
 func (t *served) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if where := t.readyText(); !strings.HasPrefix(where, "http://") {
-		nc, err := new(net.Dialer).DialContext(ctx, "tcp", where)
+		network := "tcp"
+		if strings.HasPrefix(where, "/") {
+			network = "unix"
+		}
+		nc, err := new(net.Dialer).DialContext(ctx, network, where)
 		if err == nil {
 			nc.Close()
 		}

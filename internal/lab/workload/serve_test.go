@@ -1,8 +1,12 @@
 package workload
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -28,5 +32,28 @@ func TestWarmUpOfAnEarlierRun(t *testing.T) {
 	}
 	if spent != given {
 		t.Errorf("given %v, it warmed up for %v", given, spent)
+	}
+}
+
+// TestReadyOnASocket: a server on a Unix socket is ready once it listens.
+func TestReadyOnASocket(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a path does not begin with /")
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	if err := checkReady(socket); err != nil {
+		t.Fatal(err)
+	}
+	task := &served{env: Env{Params: Params{"ready": socket}}, target: &url.URL{}}
+	if task.answers(t.Context()) == nil {
+		t.Error("ready before it listens")
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := task.answers(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
