@@ -309,7 +309,7 @@ func TestWhatTestsMakeIsTheirs(t *testing.T) {
 		return profile.Line{Function: &profile.Function{Name: function, Filename: file}, Line: 3}
 	}
 	j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}, lengths: map[string]int{"/m/m.go": 9},
-		timings: newTimings(), causes: map[causeKey]*cause{}}
+		timings: newTimings(), causes: map[causeKey]*cause{}, others: map[string]int{}}
 	j.charge(&profile.Sample{Location: []*profile.Location{{Line: []profile.Line{
 		line("example.org/m.BenchmarkF.func1", "/m/m_test.go"), line("example.org/m.Each", "/m/m.go"),
 		line("example.org/m.BenchmarkF", "/m/m_test.go")}}}}, Totals{Bytes: 64, Objects: 1})
@@ -347,7 +347,7 @@ func TestGoroutinesOfPreparation(t *testing.T) {
 // TestCopiesAreOneCause: copies of a function literal are one site per line, with the literal's own name.
 func TestCopiesAreOneCause(t *testing.T) {
 	j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}, lengths: map[string]int{"/m/m.go": 9},
-		timings: newTimings(), causes: map[causeKey]*cause{}}
+		timings: newTimings(), causes: map[causeKey]*cause{}, others: map[string]int{}}
 	for i, function := range []string{"m.Get.func4.twice.2", "m.twice.func1", "m.twice"} {
 		j.charge(&profile.Sample{Location: []*profile.Location{{Line: []profile.Line{{
 			Function: &profile.Function{Name: "example.org/" + function, Filename: "/m/m.go"}, Line: 3}}}}},
