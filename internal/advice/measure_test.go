@@ -325,7 +325,7 @@ func TestGoroutinesOfPreparation(t *testing.T) {
 		timings := newTimings()
 		timings.files["/m/m_test.go"] = []timedDecl{{lines: lines{1, 9}, timed: []lines{{4, 6}}}}
 		j := &joiner{files: map[string]string{"/m/m.go": "/m/m.go"}, lengths: map[string]int{"/m/m.go": 99},
-			timings: timings, causes: map[causeKey]*cause{}, early: map[place]bool{}, benchmarks: true}
+			timings: timings, causes: map[causeKey]*cause{}, others: map[string]int{}, early: map[place]bool{}, benchmarks: true}
 		at := func(function, file string, line, begins int64) profile.Line {
 			return profile.Line{Function: &profile.Function{Name: function, Filename: file, StartLine: begins}, Line: line}
 		}
