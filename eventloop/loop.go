@@ -28,7 +28,7 @@ func (f call) Run() { f() }
 type Config struct {
 	// Limit is how many tasks may wait to start. Beyond it Submit returns ErrFull
 	// and SubmitWait waits. 0 means no limit. Timers, microtasks and promise
-	// reactions do not count.
+	// reactions do not count. What Go and Await hand over counts, but is never refused.
 	Limit int
 
 	// Idle is called on the loop before it sleeps, with the time until the next

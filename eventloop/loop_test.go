@@ -344,6 +344,39 @@ func TestLimit(t *testing.T) {
 	})
 }
 
+// What Go and Await hand over takes a place and gives it back, also beyond the limit.
+func TestLimitWithPromises(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mustNew(t, Config{Limit: 2})
+		end := make(chan error)
+		go func() { end <- l.Run(context.Background()) }()
+		stuck := make(chan struct{})
+		l.Submit(func() { <-stuck })
+		synctest.Wait()
+		for range 5 {
+			go Go(l, func() (int, error) { return 1, nil }).Await(context.Background())
+		}
+		synctest.Wait()
+		if err := l.Submit(func() {}); !errors.Is(err, ErrFull) {
+			t.Errorf("beside 10 waiting tasks: %v", err)
+		}
+		close(stuck)
+		synctest.Wait()
+		if n := l.room.used.Load(); n != 0 {
+			t.Errorf("%d places taken by nothing", n)
+		}
+		l.Shutdown(context.Background())
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+		Go(l, func() (int, error) { return 1, nil })
+		synctest.Wait()
+		if n := l.room.used.Load(); n != 0 {
+			t.Errorf("%d places taken after the end", n)
+		}
+	})
+}
+
 // Waiting producers all get their turn, and the limit of waiting tasks holds.
 func TestLimitUnderLoad(t *testing.T) {
 	l := mustNew(t, Config{Limit: 4})

@@ -76,7 +76,7 @@ func Rejected[T any](l *Loop, reason error) *Promise[T] {
 // f returns. Any goroutine may call Go.
 func Go[T any](l *Loop, f func() (T, error)) *Promise[T] {
 	p := &Promise[T]{loop: l}
-	go try(errGo, f, func(v T, err error) { l.post(call(func() { p.settleWith(v, err) })) })
+	go try(errGo, f, func(v T, err error) { l.deliver(func() { p.settleWith(v, err) }) })
 	return p
 }
 
@@ -260,7 +260,7 @@ func (p *Promise[T]) Await(ctx context.Context) (T, error) {
 	}
 	if fresh := make(chan struct{}); p.settled.CompareAndSwap(nil, &fresh) {
 		look := func() { p.react(func(T) { close(fresh) }, func(error) { close(fresh) }) }
-		l.post(call(look)) // if the loop is closed, done reports its end
+		l.deliver(look) // if the loop is closed, done reports its end
 	}
 	select {
 	case <-*p.settled.Load():
