@@ -33,7 +33,7 @@ var ErrLimit = block.ErrLimit
 type Config struct {
 	// ChunkBytes is the size of the first chunk: 64 KiB by default, at least 4
 	// KiB. Each later chunk is as large as all earlier ones together, up to 16 MiB
-	// or ChunkBytes.
+	// or ChunkBytes, and no larger than LimitBytes leaves.
 	ChunkBytes int
 	// LimitBytes bounds the total size of the chunks; 0 means no bound.
 	LimitBytes int
@@ -121,6 +121,18 @@ func (a *Arena) alloc(size uintptr) unsafe.Pointer {
 	return a.take(size)
 }
 
+// extend is that of bump. Checking builds look at what it adds.
+func (a *Arena) extend(p unsafe.Pointer, old, size uintptr) bool {
+	from := a.off
+	if !a.bump.extend(p, old, size) {
+		return false
+	}
+	if invariant.Enabled {
+		a.handOut(from, a.off)
+	}
+	return true
+}
+
 func (a *Arena) mustAdvance(size uintptr) {
 	if err := a.advance(size); err != nil {
 		panic(fmt.Errorf("arena: allocation of %d bytes: %w; call Reserve to check beforehand", size, err))
@@ -152,7 +164,7 @@ func (a *Arena) advance(size uintptr) error {
 }
 
 func (a *Arena) newChunk(size int) ([]byte, error) {
-	mem, err := a.source.Take(max(size, a.config.ChunkBytes, min(int(a.source.Bytes()), a.maxChunk)))
+	mem, err := a.source.Take(a.source.Next(size, a.config.ChunkBytes, a.maxChunk))
 	if len(mem) > a.maxChunk {
 		a.oversize++
 	}

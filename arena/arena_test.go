@@ -292,6 +292,81 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// Whatever the limit is, the last chunk takes what is left of it.
+func TestLimitCanBeUsed(t *testing.T) {
+	const size, page = 1000, 4096
+	type object struct {
+		_ *int
+		_ [size - unsafe.Sizeof(uintptr(0))]byte
+	}
+	for _, limit := range []int{64 << 10, 100_000, 1_000_000, 3 << 20, 60 << 20} {
+		for _, heap := range []bool{false, true} {
+			mem, err := Open(Config{LimitBytes: limit, OnHeap: heap})
+			if err != nil {
+				t.Fatal(err)
+			}
+			typed, err := OpenTyped[object](TypedConfig{LimitBytes: limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, alloc := range map[string]func(){"Arena": func() { mem.Bytes(size) }, "Typed": func() { typed.New() }} {
+				used := 0
+				err := panicError(t, func() {
+					for ; ; used += size {
+						alloc()
+					}
+				})
+				chunks := max(mem.Stats().Chunks, typed.Stats().Chunks)
+				if !errors.Is(err, ErrLimit) || used > limit || used < limit-page-chunks*size {
+					t.Errorf("%s: %d bytes of %d in %d chunks: %v", name, used, limit, chunks, err)
+				}
+			}
+			mem.Release()
+		}
+	}
+}
+
+func TestConcurrentNearTheLimit(t *testing.T) {
+	const limit = pieceBytes / 2
+	c, err := OpenConcurrent(Config{ChunkBytes: minChunkBytes, LimitBytes: limit, OnHeap: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := 0
+	err = panicError(t, func() {
+		for ; ; used += 8 {
+			New[int64](c)
+		}
+	})
+	if !errors.Is(err, ErrLimit) || used != limit {
+		t.Errorf("%d bytes of %d: %v", used, limit, err)
+	}
+}
+
+// Processors that GOMAXPROCS adds have no shard. They do not take a piece for each allocation.
+func TestConcurrentOnMoreProcessors(t *testing.T) {
+	c, err := OpenConcurrent(Config{OnHeap: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	procs := 8 * len(c.shards)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+	const rounds = 1000
+	var wg sync.WaitGroup
+	for range 4 * procs {
+		wg.Go(func() {
+			for range rounds {
+				New[int64](c)
+				runtime.Gosched()
+			}
+		})
+	}
+	wg.Wait()
+	if used, want := c.Stats().UsedBytes, 4*procs*rounds*8; used > 2*want+procs*pieceBytes {
+		t.Errorf("%d bytes used for %d", used, want)
+	}
+}
+
 func TestPointersAreRefused(t *testing.T) {
 	a, err := Open(Config{})
 	if err != nil {

@@ -21,10 +21,15 @@ func (a *Arena) check(size uintptr) {
 	if size > a.end-a.off {
 		a.mustAdvance(size)
 	}
+	a.handOut(a.off, a.off+size)
+}
+
+// handOut looks for writes to the part [from, stop) of the current chunk, which is no
+// longer free.
+func (a *Arena) handOut(from, stop uintptr) {
 	c := &a.chunks[a.cur]
-	stop := a.off + size
-	if a.off < c.high {
-		for _, b := range c.mem[a.off:min(stop, c.high)] {
+	if from < c.high {
+		for _, b := range c.mem[from:min(stop, c.high)] {
 			if b != poison {
 				panicStaleWrite(a.freed)
 			}

@@ -34,6 +34,20 @@ func TestWriteAfterResetIsDetected(t *testing.T) {
 	wantStaleWrite(t, func() { New[point](a) })
 }
 
+func TestWriteToWhatAppendToAddedIsDetected(t *testing.T) {
+	needChecks(t)
+	a, _ := Open(Config{OnHeap: true})
+	s := AppendTo(a, []int64(nil), 1)
+	s = AppendTo(a, s, make([]int64, 100)...)
+	a.Reset()
+	if s[90] == 0 {
+		t.Error("freed memory is not poisoned")
+	}
+	s[90] = 5
+	first := AppendTo(a, []int64(nil), 1)
+	wantStaleWrite(t, func() { AppendTo(a, first, make([]int64, 100)...) })
+}
+
 func TestWriteAfterRewindIsDetected(t *testing.T) {
 	needChecks(t)
 	for _, heap := range []bool{true, false} {

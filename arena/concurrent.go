@@ -50,14 +50,17 @@ func (c *Concurrent) alloc(size uintptr) unsafe.Pointer {
 	if invariant.Enabled {
 		return c.allocLocked(size)
 	}
-	if i := procpin.Pin(); i < len(c.shards) {
-		if p := c.shards[i].take(size); p != nil {
-			procpin.Unpin()
-			return p
-		}
+	i := procpin.Pin()
+	if i >= len(c.shards) { // GOMAXPROCS was raised; a piece would be lost
+		procpin.Unpin()
+		return c.allocLocked(size)
 	}
+	p := c.shards[i].take(size)
 	procpin.Unpin()
-	return c.allocSlowly(size)
+	if p == nil {
+		p = c.allocSlowly(size)
+	}
+	return p
 }
 
 func (c *Concurrent) allocLocked(size uintptr) unsafe.Pointer {
@@ -72,7 +75,7 @@ func (c *Concurrent) allocSlowly(size uintptr) unsafe.Pointer {
 	if size > pieceBytes/4 {
 		return c.allocLocked(size)
 	}
-	piece := bump{base: c.allocLocked(pieceBytes), end: pieceBytes}
+	piece := c.piece(size)
 	p := piece.take(size)
 	if i := procpin.Pin(); i < len(c.shards) {
 		if s := &c.shards[i]; s.end-s.off < piece.end-piece.off {
@@ -81,6 +84,16 @@ func (c *Concurrent) allocSlowly(size uintptr) unsafe.Pointer {
 	}
 	procpin.Unpin()
 	return p
+}
+
+// piece returns a new piece or, near the limit, one of only size bytes.
+func (c *Concurrent) piece(size uintptr) bump {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.src.Reserve(pieceBytes) == nil {
+		size = pieceBytes
+	}
+	return bump{base: c.src.alloc(size), end: size}
 }
 
 // extend always refuses: the memory behind an allocation may belong to another

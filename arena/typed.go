@@ -14,7 +14,7 @@ import (
 type TypedConfig struct {
 	// ChunkBytes is the size of the first chunk: 64 KiB by default, at least 4
 	// KiB. Each later chunk is as large as all earlier ones together, up to 16 MiB
-	// or ChunkBytes.
+	// or ChunkBytes, and no larger than LimitBytes leaves.
 	ChunkBytes int
 	// LimitBytes bounds the total size of the chunks; 0 means no bound.
 	LimitBytes int
@@ -136,7 +136,7 @@ func (a *Typed[T]) advance(n int) error {
 
 func (a *Typed[T]) newChunk(n int) ([]T, error) {
 	size := max(int(sizeOf[T]()), 1)
-	n = max(n, max(a.config.ChunkBytes, min(int(a.source.Bytes()), maxChunkBytes))/size, 1)
+	n = max(n, a.source.Next(n*size, a.config.ChunkBytes, maxChunkBytes)/size, 1)
 	if err := a.source.Claim(n * size); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import "unsafe"
 // Why it is sound: base is the start of a chunk that its owner keeps alive (a
 // byte slice in the Go heap, or a mapping), end is at most the chunk's length,
 // and off is a multiple of 8 and at most end. Chunks start at multiples of 8,
-// being pages or heap objects of at least 4 KiB. base is nil only where end is
+// being pages or heap objects whose size is one. base is nil only where end is
 // 0.
 type bump struct {
 	base     unsafe.Pointer

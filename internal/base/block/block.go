@@ -63,6 +63,17 @@ func (s *Source) Round(size int) int {
 	return offheap.RoundUp(size, s.huge)
 }
 
+// Next returns the size for a next chunk of at least size bytes: as large as all earlier ones
+// together, but from first to most, and no more than the limit leaves.
+func (s *Source) Next(size, first, most int) int {
+	want := max(first, min(int(s.taken), most))
+	if s.limit > 0 {
+		left := int(s.limit - s.taken)
+		want = min(want, left-left%s.Round(1))
+	}
+	return max(want, size)
+}
+
 // Take returns a chunk of Round(size) bytes, aligned to 8 and, unless
 // KeepAddresses is set, zeroed. The error wraps [ErrLimit] or is that of the
 // operating system.

@@ -80,6 +80,31 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+func TestNext(t *testing.T) {
+	for name, config := range kinds {
+		s := NewSource(config)
+		unit := s.Round(1)
+		for _, tc := range []struct{ limit, taken, size, first, most, want int }{
+			{0, 0, 1, 4, 16, 4},
+			{0, 4, 1, 4, 16, 4},
+			{0, 8, 1, 4, 16, 8},
+			{0, 32, 1, 4, 16, 16},
+			{0, 32, 20, 4, 16, 20},
+			{10, 8, 1, 4, 16, 2},
+			{10, 8, 3, 4, 16, 3},
+			{10, 10, 1, 4, 16, 1},
+		} {
+			s.limit, s.taken = int64(tc.limit*unit), int64(tc.taken*unit)
+			if tc.limit > 0 {
+				s.limit += int64(unit) - 1
+			}
+			if got := s.Next(tc.size*unit, tc.first*unit, tc.most*unit); got != tc.want*unit {
+				t.Errorf("%s: %+v: %d", name, tc, got/unit)
+			}
+		}
+	}
+}
+
 // A returned chunk comes back at the same address.
 func TestAddressesAreKept(t *testing.T) {
 	if invariant.Enabled {
