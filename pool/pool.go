@@ -25,6 +25,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -170,7 +171,11 @@ func (cfg *Config[T]) check() {
 	if cfg.MaxIdleBytes < 0 {
 		bad("MaxIdleBytes %d; want 0 for no bound, or more", cfg.MaxIdleBytes)
 	}
-	if least := max(int64(sizeof[T]()), int64(cfg.MaxIdle)); cfg.MaxIdleBytes > 0 && cfg.MaxIdleBytes < least {
+	count := cfg.MaxIdle
+	if cfg.Size != nil { // each object gets a share
+		count = cmp.Or(count, DefaultMaxIdle)
+	}
+	if least := max(int64(sizeof[T]()), int64(count)); cfg.MaxIdleBytes > 0 && cfg.MaxIdleBytes < least {
 		bad("MaxIdleBytes %d leaves no room for an object; want %d or more", cfg.MaxIdleBytes, least)
 	}
 	if cfg.Size != nil && cfg.MaxIdleBytes == 0 {

@@ -67,6 +67,7 @@ func TestNewRefusesContradictions(t *testing.T) {
 		{Kind: Retaining, MaxIdleBytes: -1},
 		{Kind: Retaining, MaxIdleBytes: 1},
 		{Kind: Retaining, MaxIdle: 100, MaxIdleBytes: 99},
+		{Kind: Retaining, MaxIdleBytes: DefaultMaxIdle - 1, Size: func(*int) int64 { return 1 }},
 		{Kind: Retaining, IdleAge: -1},
 		{Kind: Retaining, Limit: 1},
 		{Kind: Retaining, Size: func(*int) int64 { return 1 }},
