@@ -10,9 +10,10 @@ import (
 // [Recorder.Window]; it must not be copied. Its methods must not run
 // concurrently with each other, but may with those of the Recorder.
 type Window struct {
-	r    *Recorder
-	seen [numBuckets]uint64 // at the last call
-	now  [numBuckets]uint64 // added since, while Next runs
+	r     *Recorder
+	first *shard             // of the Recorder at the last call
+	seen  [numBuckets]uint64 // at the last call
+	now   [numBuckets]uint64 // added since, while Next runs
 	// from and to bound the buckets that ever had a count.
 	from, to int
 }
@@ -55,8 +56,8 @@ func (w *Window) Next(q []float64, to []time.Duration) (count uint64) {
 	return count
 }
 
-// turn closes the window and begins the next. After a Reset the Recorder's
-// counts are smaller than before; then all of them are new.
+// turn closes the window and begins the next. After a Reset the Recorder has
+// other shards, and all that they hold is new.
 func (w *Window) turn() (count uint64) {
 	shards := *w.r.table.Load()
 	for _, s := range shards {
@@ -74,10 +75,8 @@ func (w *Window) turn() (count uint64) {
 			now[i] += atomic.LoadUint64(&s.counts[w.from+i])
 		}
 	}
-	reset := false
-	for i, n := range now {
-		reset = reset || n < seen[i]
-	}
+	reset := w.first != shards[0]
+	w.first = shards[0]
 	for i, n := range now {
 		if !reset {
 			now[i] -= seen[i]

@@ -39,11 +39,15 @@ func TestWindow(t *testing.T) {
 			}
 		}
 	}
-	r.Reset()
-	r.Record(7)
 	one := make([]time.Duration, 1)
-	if n := w.Next([]float64{0.5}, one); n != 1 || one[0] != 7 {
-		t.Errorf("after Reset: %d values, %v, want 1 and 7 ns", n, one[0])
+	for _, want := range []uint64{1, 1, 3} { // after the last Reset there is more than before
+		r.Reset()
+		for range want {
+			r.Record(7)
+		}
+		if n := w.Next([]float64{0.5}, one); n != want || one[0] != 7 {
+			t.Errorf("after Reset: %d values, %v, want %d and 7 ns", n, one[0], want)
+		}
 	}
 }
 
