@@ -379,6 +379,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		e.Fix, e.fixed = true, e.fixes[0].key()
 	}
 	e.fixes = append(e.fixes, k.others()...)
+	k.look()
 	return e
 }
 

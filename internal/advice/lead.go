@@ -29,7 +29,7 @@ var leads = map[life.Kind]func(*subject) string{
 	},
 	life.Concat: (*subject).leadConcat, life.Convert: (*subject).leadConvert, life.Box: (*subject).leadBox,
 	life.MethodValue: func(*subject) string { return "made once for each receiver, and kept, it serves all its calls" },
-	life.Variadic:    func(*subject) string { return "a function that takes one after the other needs no list" },
+	life.Variadic:    (*subject).leadVariadic,
 	life.Go: func(*subject) string {
 		return "goroutines that take work from a channel serve all calls, without a start for each, if none waits for another"
 	},
@@ -190,21 +190,40 @@ func (k *subject) unboxed(fn *types.Func, t string) string {
 			return o.text
 		}
 	}
-	sig := fn.Signature()
-	quiet := sig.Variadic() && sig.Results().Len() == 0
-	if quiet {
-		list, ok := sig.Params().At(sig.Params().Len() - 1).Type().(*types.Slice)
-		quiet = ok && types.IsInterface(list.Elem())
-	}
 	switch {
-	case quiet:
-		return "if " + nameOf(fn) + " often does nothing with it, as a logger below its level, ask that before the call"
+	case logs(fn):
+		return askFirst(fn)
 	case k.own(fn):
 		return nameOf(fn) + " could take " + t + " itself, if all callers give that, and it keeps no box"
 	case fn.Pkg().Path() == "fmt":
 		return "append, strconv.Append… and WriteString write text and numbers without boxes"
 	}
 	return ""
+}
+
+// logs reports whether a function takes a list of values of any type, and returns nothing.
+func logs(fn *types.Func) bool {
+	sig := fn.Signature()
+	if !sig.Variadic() || sig.Results().Len() > 0 {
+		return false
+	}
+	list, ok := sig.Params().At(sig.Params().Len() - 1).Type().(*types.Slice)
+	return ok && types.IsInterface(list.Elem())
+}
+
+// askFirst is what may spare what a logger is given.
+func askFirst(fn *types.Func) string {
+	return "if " + nameOf(fn) + " often does nothing with it, as a logger below its level, ask that before the call"
+}
+
+// leadVariadic says how the function that takes the list could do without it.
+func (k *subject) leadVariadic() string {
+	for _, c := range takers(k.s.Value) {
+		if fn := called(c); fn != nil && logs(fn) {
+			return askFirst(fn)
+		}
+	}
+	return "a function that takes one after the other needs no list"
 }
 
 // either joins what is known of several ways; parts may be "".

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -330,6 +331,12 @@ func put(p *sync.Pool, b []byte) { p.Put(b) } // boxing: a pool of pointers, of 
 
 func logs(n int) { debugf("%d", n) } // boxing: if m.debugf often does nothing with it
 
+func listedOf(args ...int) (n int) { return len(args) }
+
+func lists(n int) int { return listedOf(n, n) } // variadic list: = a function that takes one after the other needs no list
+
+func logged(n *big) { debugf("%p", n) } // variadic list: = if m.debugf often does nothing with it, as a logger below its level, ask that before the call
+
 func debugf(format string, args ...any) { fmt.Printf(format, args...) }
 
 func either(n int, s string) any {
@@ -571,6 +578,55 @@ func TestLeads(t *testing.T) {
 	for n, line := range lines {
 		if _, note, ok := strings.Cut(line, " // "); ok && !said[n+1] {
 			t.Errorf("line %d: not said: %s", n+1, note)
+		}
+	}
+}
+
+// TestRoomBySizes: if nine of ten have each of the first sizes, room for the last of these spares the others.
+func TestRoomBySizes(t *testing.T) {
+	x, p := explainerOf(t, "package m\n\nimport \"bytes\"\n\ntype list struct{ all []int64 }\n\n"+
+		"func (l *list) add(v int64) { l.all = append(l.all, v) }\n\nfunc count(m map[int64]bool, n int64) { m[n] = true }\n\n"+
+		"func write(b *bytes.Buffer) { b.WriteByte('.') }\n")
+	said := func(n int, size string, room int64) string {
+		return fmt.Sprintf("nine of ten seem to grow through %d sizes up to %s: with room for %d from the beginning, each takes "+
+			"one object", n, size, room)
+	}
+	for _, tt := range []struct {
+		name   string
+		counts map[int64]int64
+		within float64
+		want   string
+	}{
+		{"add", map[int64]int64{8: 100, 16: 98, 32: 95, 64: 92, 128: 30}, 0, said(4, "64.0 B", 8)},
+		{"add", map[int64]int64{512: 20, 1024: 20, 2048: 20, 4096: 10}, 0, said(3, "2.00 KiB", 256)},
+		{"add", map[int64]int64{4: 1, 8: 100, 16: 98, 32: 95}, 0, said(3, "32.0 B", 4)}, // no element has 4 bytes
+		{"add", map[int64]int64{8: 100, 16: 80, 32: 79}, 0, ""},                         // some end early
+		{"add", map[int64]int64{8: 20, 16: 100, 32: 100}, 0, ""},                        // or begin later
+		{"add", map[int64]int64{8: 100, 16: 100}, 0, ""},                                // one object less
+		{"add", map[int64]int64{8: 100, 16: 98, 32: 95}, 0.2, ""},                       // by few samples
+		{"add", map[int64]int64{8: 2, 16: 2, 32: 2}, 0, ""},                             // of two lists
+		{"add", map[int64]int64{16 << 10: 50, 32 << 10: 50, 64 << 10: 50, 128 << 10: 50}, 0, said(3, "64.0 KiB", 8192)},
+		{"count", map[int64]int64{272: 50, 544: 50, 1088: 49, 2176: 100}, 0, said(3, "1.06 KiB", 56)}, // then it splits
+		{"count", map[int64]int64{272: 50, 544: 50, 1088: 49}, 0, said(3, "1.06 KiB", 56)},
+		{"write", map[int64]int64{64: 10, 128: 10, 256: 10}, 0, said(3, "256 B", 256)},
+	} {
+		of := &site{sizes: map[int64]*Totals{}}
+		for size, n := range tt.counts {
+			of.charge(Totals{Objects: n, Bytes: n * size}, size)
+		}
+		for _, s := range p.Sites() {
+			c := &cause{}
+			if s.Kind == life.Call {
+				c.callee = "bytes.(*Buffer).WriteByte"
+			}
+			k := &subject{x: x, c: c, p: p, s: s, t: of, e: &Explained{Within: tt.within}, growth: p.Growth(s)}
+			if got := k.reached(); s.Func.Name() == tt.name && got != tt.want {
+				t.Errorf("%s, %v: %q, want %q", tt.name, tt.counts, got, tt.want)
+			}
+			k.e.fixes = []Finding{{}}
+			if got := k.reached(); got != "" {
+				t.Errorf("%s, with a fix: %q", tt.name, got)
+			}
 		}
 	}
 }

@@ -2,10 +2,12 @@ package advice
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/advise/life"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 const unproven = "no remedy is proven"
@@ -24,7 +27,7 @@ func (k *subject) look() {
 	if !k.outside() {
 		k.e.lead = k.lead()
 	}
-	said := []string{unproven, k.grown(), k.purpose(), k.e.lead}
+	said := []string{unproven, k.grown(), k.purpose(), k.reached(), k.e.lead}
 	said = slices.DeleteFunc(said, func(part string) bool { return part == "" })
 	k.e.instead = strings.Join(said, "; ")
 	if k.e.Verdict != "" {
@@ -75,6 +78,50 @@ func (k *subject) grown() string {
 		return "what grows is declared at " + k.x.position(k.p, v.Pos())
 	}
 	return ""
+}
+
+// reached says which room would spare growth that no fix spares, if the sizes tell: where of each of the first sizes
+// there are as many, what grows has all of them.
+func (k *subject) reached() string {
+	const apart, fewest, least, most, unsure = 0.1, 3, 10, 64 << 10, 0.1 // sizes; objects of each; bytes
+	each, per := k.grain()
+	if each == 0 || len(k.e.fixes) > 0 || k.e.Within > unsure {
+		return ""
+	}
+	sizes := slices.DeleteFunc(slices.Sorted(maps.Keys(k.t.sizes)), func(size int64) bool { return size < each })
+	n := 0
+	for n < len(sizes) && sizes[n] <= most {
+		begun, these := k.t.sizes[sizes[0]].Objects, k.t.sizes[sizes[n]].Objects
+		if begun < least || math.Abs(float64(these-begun)) > apart*float64(begun) {
+			break
+		}
+		n++
+	}
+	if n < fewest {
+		return ""
+	}
+	size := sizes[n-1]
+	return fmt.Sprintf("nine of ten seem to grow through %d sizes up to %s: with room for %d from the beginning, each takes "+
+		"one object", n, text.Bytes(float64(size)), size/each*per)
+}
+
+// grain is the least size that grows, and for how many elements it is; 0 for what does not grow.
+func (k *subject) grain() (bytes, elements int64) {
+	const full = 7 // of a group's eight, before the map grows
+	switch {
+	case k.outside():
+		if buffer := plainName(k.c.callee); strings.HasPrefix(buffer, "bytes.Buffer.") ||
+			strings.HasPrefix(buffer, "strings.Builder.") {
+			return 1, 1
+		}
+	case k.s.Kind == life.MapGrow && !k.firstGroup():
+		return k.group(), full
+	case k.s.Kind == life.Append && k.p.Sizes != nil:
+		if of := k.s.Value.Type().Underlying().(*types.Slice).Elem(); !life.Parametrized(of) {
+			return k.p.Sizes.Sizeof(of), 1
+		}
+	}
+	return 0, 0
 }
 
 // firstGroup reports whether the bytes are those of first groups.

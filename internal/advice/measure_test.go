@@ -297,7 +297,8 @@ func TestWhatGrowsIsNamed(t *testing.T) {
 		unproven + "; what grows is parameter list"}
 	for i, s := range p.Sites() {
 		k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}}
-		if k.judge(); k.e.Verdict != Look || k.e.Remedy != want[i] {
+		k.judge()
+		if k.look(); k.e.Verdict != Look || k.e.Remedy != want[i] {
 			t.Errorf("%s: %q, want %q", k.e.Verdict, k.e.Remedy, want[i])
 		}
 	}
@@ -373,7 +374,8 @@ func TestOutgrownIsNotUsedAgain(t *testing.T) {
 	escapes := lifetime{kind: escaped, in: "m.f", part: 0.4}
 	l := lifetime{kind: died, in: "m.f", part: 0.6, mixed: true, rest: []lifetime{escapes}}
 	k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}, life: l}
-	if k.judge(); k.e.Verdict != Look {
+	k.judge()
+	if k.look(); k.e.Verdict != Look {
 		t.Errorf("%s: %s", k.e.Verdict, k.e.Remedy)
 	}
 }

@@ -29,8 +29,7 @@ type subject struct {
 	how func(*mender) bool // writes the fix of the remedy; nil for none
 }
 
-// judge gives the subject its verdict, and the name of the check whose subject it is. Whatever has no remedy gets what
-// is known, and where to look.
+// judge gives the subject its verdict, if a remedy is known, and the name of the check whose subject it is.
 func (k *subject) judge() {
 	if !k.outside() {
 		switch k.s.Kind {
@@ -48,7 +47,6 @@ func (k *subject) judge() {
 		}
 	}
 	k.found()
-	k.look()
 }
 
 // outside reports whether a callee outside of the packages makes the memory.
