@@ -88,7 +88,8 @@ func (k *subject) reached() string {
 	if each == 0 || len(k.e.fixes) > 0 || k.e.Within > unsure {
 		return ""
 	}
-	sizes := slices.DeleteFunc(slices.Sorted(maps.Keys(k.t.sizes)), func(size int64) bool { return size < each })
+	smaller := func(size int64) bool { return size < each }
+	sizes := slices.DeleteFunc(slices.Sorted(maps.Keys(k.t.sizes)), smaller)
 	n := 0
 	for n < len(sizes) && sizes[n] <= most {
 		begun, these := k.t.sizes[sizes[0]].Objects, k.t.sizes[sizes[n]].Objects
@@ -101,8 +102,8 @@ func (k *subject) reached() string {
 		return ""
 	}
 	size := sizes[n-1]
-	return fmt.Sprintf("nine of ten seem to grow through %d sizes up to %s: with room for %d from the beginning, each takes "+
-		"one object", n, text.Bytes(float64(size)), size/each*per)
+	return fmt.Sprintf("nine of ten seem to grow through %d sizes up to %s: with room for %d from the beginning, each "+
+		"takes one object", n, text.Bytes(float64(size)), size/each*per)
 }
 
 // grain is the least size that grows, and for how many elements it is; 0 for what does not grow.
