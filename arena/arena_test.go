@@ -438,6 +438,9 @@ func TestMisusePanics(t *testing.T) {
 			}
 		})
 	}
+	if err := panicError(t, func() { New[int]((*Concurrent)(nil)) }); err == nil { // not while pinned
+		t.Error("a nil Concurrent allocates")
+	}
 	for _, c := range []Config{{ChunkBytes: -1}, {ChunkBytes: 100}, {ChunkBytes: math.MaxInt}, {LimitBytes: -1}, {LimitBytes: 10}} {
 		if _, err := Open(c); err == nil || !strings.HasPrefix(err.Error(), "arena: Open: ") || !strings.Contains(err.Error(), "want") {
 			t.Errorf("Open(%+v): %v, want an error that says what is wanted", c, err)

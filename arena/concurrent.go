@@ -50,6 +50,7 @@ func (c *Concurrent) alloc(size uintptr) unsafe.Pointer {
 	if invariant.Enabled {
 		return c.allocLocked(size)
 	}
+	_ = c.shards // not while pinned, where the panic of a nil Concurrent would end the process
 	i := procpin.Pin()
 	if i >= len(c.shards) { // GOMAXPROCS was raised; a piece would be lost
 		procpin.Unpin()

@@ -81,6 +81,25 @@ func TestNewRefusesContradictions(t *testing.T) {
 	mustPanic(t, func() { New(Config[struct{}]{}) }, "New: ", "size zero")
 }
 
+// A nil pool panics where a caller can recover, not while it is pinned.
+func TestNilPanics(t *testing.T) {
+	for i, f := range []func(){
+		func() { (*Pool[int])(nil).Get() },
+		func() { (*Pool[int])(nil).Put(new(int)) },
+		func() { (*Bytes)(nil).Get(1) },
+		func() { (*Bytes)(nil).Put(make([]byte, MinBytes)) },
+	} {
+		func() {
+			defer func() {
+				if _, ok := recover().(runtime.Error); !ok {
+					t.Errorf("call %d does not panic", i)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
 func TestMisusePanics(t *testing.T) {
 	p := New(Config[int]{})
 	mustPanic(t, func() { p.Put(nil) }, "Put: ", "nil")
