@@ -3,6 +3,7 @@ package gcctl
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -254,6 +255,35 @@ func TestForceWaitsForSections(t *testing.T) {
 		if err := c.Force(t.Context()); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
+	})
+}
+
+// In mode Off the heap would grow without end once someone has removed the limit.
+func TestOffFallsBackWithoutABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(50*mb, 100*mb)
+		f.setLimit(500 * mb)
+		c := control(t, Config{Mode: Off}, f)
+		time.Sleep(time.Second)
+		if percent, _, _, _ := f.state(); percent != -1 {
+			t.Errorf("in mode off: GOGC %d", percent)
+		}
+		f.setLimit(math.MaxInt64)
+		time.Sleep(time.Minute)
+		if percent, _, _, peak := f.state(); percent != 100 || peak > 500*mb || !c.Stats().Fallback || c.Mode() != Default {
+			t.Errorf("without a limit: GOGC %d, up to %v bytes, %+v", percent, peak, c.Stats())
+		}
+		f.setLimit(500 * mb)
+		time.Sleep(time.Second)
+		if err := c.SetMode(Off); err != nil {
+			t.Error(err)
+		}
+		f.setLimit(math.MaxInt64) // before the controller has adopted the mode
+		time.Sleep(time.Second)
+		if percent, _, _, _ := f.state(); percent != 100 {
+			t.Errorf("again without a limit: GOGC %d", percent)
+		}
+		c.Close()
 	})
 }
 

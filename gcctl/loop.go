@@ -151,6 +151,9 @@ func (l *loop) turn() time.Duration {
 
 func (l *loop) adopt() {
 	l.c.mu.Lock()
+	if l.c.want.mode == Off && l.budget == 0 { // someone else has removed the limit
+		l.c.want = wanted{fallback: true, serial: l.c.want.serial + 1}
+	}
 	want := l.c.want
 	l.c.mu.Unlock()
 	if want.serial == l.adopted.serial {

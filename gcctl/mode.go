@@ -28,7 +28,8 @@ var (
 	// Default keeps the GOGC that Start found.
 	Default = Mode{}
 	// Off switches GOGC off: the runtime collects only when memory nears the
-	// budget. It needs a budget.
+	// budget. It needs a budget: if other code removes the limit, the controller
+	// falls back.
 	Off = Mode{kind: off}
 	// Hybrid collects while no critical section is open: when the heap has grown
 	// as far as the GOGC found by Start allows, and every Interval.
@@ -44,7 +45,7 @@ var (
 	Adaptive = Mode{kind: adaptive}
 )
 
-// Percent sets GOGC to n, which must be at least 1.
+// Percent sets GOGC to n, which must be 1 to 1,000,000.
 func Percent(n int) Mode { return Mode{kind: percentage, percent: n} }
 
 var kindNames = [...]string{
