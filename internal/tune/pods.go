@@ -10,12 +10,13 @@ import (
 	"text/tabwriter"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // Outcomes of a pod.
 const (
-	PodKeeps  = "keeps"  // the objective, certainly
-	PodLoses  = "loses"  // the objective, certainly, or breaks a bound
+	PodKeeps  = "keeps"  // the objective and wall time, certainly
+	PodLoses  = "loses"  // one of them, certainly, or breaks a bound
 	PodUnsure = "unsure" // the rounds do not tell
 	PodFails  = "fails"  // the program does not run there
 )
@@ -25,10 +26,11 @@ type PodTrial struct {
 	// Setting is the configuration that ran: the answer's, or the baseline's if there is none,
 	// with a GOMEMLIMIT of at most 90 % of the pod's memory.
 	Setting cell.Config `json:"setting"`
-	// Cost is the objective as a ratio to the baseline's setting in the largest pod. PeakBytes is
-	// the peak of resident memory, and Throttled the share of periods in which the quota stopped
-	// the program: medians, with the least and the greatest.
+	// Cost is the objective as a ratio to the baseline's setting in the largest pod, Wall is wall time: what a
+	// quota costs shows in time, seldom in CPU time. PeakBytes is the peak of resident memory, and Throttled the
+	// share of periods in which the quota stopped the program: medians, with the least and the greatest.
 	Cost      Interval `json:"cost_ratio"`
+	Wall      Interval `json:"wall_ratio"`
 	PeakBytes Interval `json:"peak_bytes"`
 	Throttled Interval `json:"throttled"`
 	Rounds    int      `json:"rounds"`
@@ -90,7 +92,7 @@ func (t *tuning) tryPods(budget float64) error {
 			}
 			rec, err := t.measure(arm, t.block, fmt.Sprintf("pod %s with %s", arm.Pod, settingText(arm)))
 			switch {
-			case t.infeasible(rec):
+			case t.infeasible(rec), rec != nil && rec.Err != nil && rec.Err.Kind == cell.FailWorkload: // such as a late start
 				failures[i] = rec.Err
 			case err != nil:
 				return err
@@ -121,7 +123,7 @@ func (t *tuning) judgePods(arms []cell.Config, records [][]*cell.Record, failure
 		}
 	}
 	for i := 1; i < len(arms); i++ {
-		cost := results[i].by[costMetric]
+		cost, wall := results[i].by[costMetric], results[i].wall
 		p := PodTrial{Setting: arms[i], PeakBytes: results[i].peak, Throttled: throttled(records[i]),
 			Rounds: len(records[i])}
 		if failures[i] != nil {
@@ -129,7 +131,7 @@ func (t *tuning) judgePods(arms []cell.Config, records [][]*cell.Record, failure
 			t.answer.Pods = append(t.answer.Pods, p)
 			continue
 		}
-		p.Cost = RatioOf(cost)
+		p.Cost, p.Wall = RatioOf(cost), RatioOf(wall)
 		broken, err := t.broken(records[i])
 		switch {
 		case err != nil:
@@ -138,16 +140,26 @@ func (t *tuning) judgePods(arms []cell.Config, records [][]*cell.Record, failure
 			p.Outcome, p.Reason = PodLoses, broken
 		case killed[p.Setting.Pod.MemoryBytes]:
 			p.Outcome, p.Reason = PodUnsure, "the program was killed in another pod of the same memory"
-		case cost.Pairs >= leastRounds && cost.Hi <= 1+podTolerance:
-			p.Outcome = PodKeeps
-		case cost.Pairs >= leastRounds && cost.Lo > 1+podTolerance:
-			p.Outcome = PodLoses
 		default:
-			p.Outcome = PodUnsure
+			p.Outcome = kept(cost)
+			if in := kept(wall); in != PodKeeps && p.Outcome != PodLoses {
+				p.Outcome, p.Reason = in, "wall time "+ratioText(p.Wall, 1+podTolerance)
+			}
 		}
 		t.answer.Pods = append(t.answer.Pods, p)
 	}
 	return nil
+}
+
+// kept says whether a cost stays within the tolerance.
+func kept(cost stat.Comparison) string {
+	switch {
+	case cost.Pairs >= leastRounds && cost.Hi <= 1+podTolerance:
+		return PodKeeps
+	case cost.Pairs >= leastRounds && cost.Lo > 1+podTolerance:
+		return PodLoses
+	}
+	return PodUnsure
 }
 
 func throttled(records []*cell.Record) Interval {
@@ -158,8 +170,8 @@ func throttled(records []*cell.Record) Interval {
 	return spanOf(shares)
 }
 
-// SmallestPod returns the smallest pod that keeps the objective, by CPUs, then
-// memory; nil if none does.
+// SmallestPod returns the smallest pod that keeps the objective and wall time, by
+// CPUs, then memory; nil if none does.
 func (r *Answer) SmallestPod() *PodTrial {
 	for i := range r.Pods {
 		if r.Pods[i].Outcome == PodKeeps {
@@ -193,16 +205,21 @@ func (r *Answer) podLine() string {
 		return ""
 	}
 	objective, largest := nameOf(r.costName()), podName(r.Pods[len(r.Pods)-1].Setting.Pod)
+	also := ""
+	if r.costName() != cell.WallTime {
+		also = " and wall time"
+	}
 	p := r.SmallestPod()
 	if p == nil {
 		keeps := "keeps"
 		if slices.ContainsFunc(r.Pods, func(p PodTrial) bool { return p.Outcome == PodUnsure }) {
 			keeps = "surely keeps"
 		}
-		return fmt.Sprintf("no pod %s %s within %.0f %% of today's in %s", keeps, objective, 100*podTolerance, largest)
+		return fmt.Sprintf("no pod %s %s%s within %.0f %% of today's in %s", keeps, objective, also,
+			100*podTolerance, largest)
 	}
-	return fmt.Sprintf("a pod of %s with %s keeps %s: %s of today's in %s, %d rounds", podName(p.Setting.Pod),
-		settingText(p.Setting), objective, ratioText(p.Cost, 1+podTolerance), largest, p.Rounds)
+	return fmt.Sprintf("a pod of %s with %s keeps %s (%s of today's in %s, %d rounds)%s", podName(p.Setting.Pod),
+		settingText(p.Setting), objective, ratioText(p.Cost, 1+podTolerance), largest, p.Rounds, also)
 }
 
 // PodTable returns a row per pod: size, setting, the objective as a ratio, peak memory,

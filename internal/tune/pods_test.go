@@ -30,6 +30,9 @@ func tuneInPods(t *testing.T, pods ...string) *Answer {
 		if q := c.Pod.CPUs; q > 0 && q < 1 {
 			rec.Set(cell.WallTime, rec.Metrics[cell.WallTime]/q)
 			rec.Set(cell.PodThrottledShare, 0.9)
+			if q < 0.1 {
+				rec.Err = &cell.Failure{Kind: cell.FailWorkload, Message: "the server was not ready"}
+			}
 		}
 		if m := c.Pod.MemoryBytes; m > 0 && rec.Metrics[cell.RSSPeak] > float64(m) {
 			rec.Err = &cell.Failure{Kind: cell.FailMemory, Message: "OOM kill"}
@@ -46,18 +49,18 @@ func tuneInPods(t *testing.T, pods ...string) *Answer {
 }
 
 func TestSmallestPod(t *testing.T) {
-	a := tuneInPods(t, "2:1GiB", "0.5:1GiB", "1:1GiB", "1:32MiB", "2:32MiB")
+	a := tuneInPods(t, "2:1GiB", "0.05:1GiB", "0.5:1GiB", "1:1GiB", "1:32MiB", "2:32MiB")
 	p := a.SmallestPod()
 	if p == nil || p.Setting.Pod != (cell.Pod{CPUs: 1, MemoryBytes: 1 << 30}) {
 		t.Fatalf("the smallest pod is %+v of %+v", p, a.Pods)
 	}
-	want := []string{"0.5:1GiB loses", "1:32MiB fails", "1:1GiB keeps", "2:32MiB fails", "2:1GiB keeps"}
+	want := []string{"0.05:1GiB fails", "0.5:1GiB loses", "1:32MiB fails", "1:1GiB keeps", "2:32MiB fails", "2:1GiB keeps"}
 	for i, trial := range a.Pods {
 		if got := trial.Setting.Pod.String() + " " + trial.Outcome; got != want[i] {
 			t.Errorf("pod %d: %s, want %s", i, got, want[i])
 		}
 	}
-	if half := a.Pods[0]; half.Cost.Mid < 1.3 || half.Throttled.Mid != 0.9 || half.Rounds < 4 {
+	if half := a.Pods[1]; half.Cost.Mid < 1.3 || half.Throttled.Mid != 0.9 || half.Rounds < 4 {
 		t.Errorf("half a CPU: %+v", half)
 	}
 	var b strings.Builder
@@ -81,12 +84,13 @@ func TestSmallestPod(t *testing.T) {
 	}
 }
 
-// TestPodThatFitsByChance: where another pod of the same memory killed the program, the next run may die, too.
-func TestPodThatFitsByChance(t *testing.T) {
+// judgedPods judges pods after six rounds. A run takes a second of CPU time, and wall seconds in its pod.
+func judgedPods(t *testing.T, wall func(cell.Pod) float64, failures []*cell.Failure, pods ...string) *Answer {
+	t.Helper()
 	tuned := newTuning(Config{Base: cell.Config{GC: cell.DefaultGC}, Objective: CPU}, nil)
 	var arms []cell.Config
 	var records [][]*cell.Record
-	for _, pod := range []string{"2:128MiB", "1:64MiB", "2:64MiB", "2:128MiB"} {
+	for _, pod := range pods {
 		size, err := cell.ParsePod(pod)
 		if err != nil {
 			t.Fatal(err)
@@ -96,18 +100,39 @@ func TestPodThatFitsByChance(t *testing.T) {
 		for block := range 6 {
 			rec := &cell.Record{Cell: cell.Cell{Config: arm, Block: block}}
 			rec.Set(cell.TotalCPU, 1+0.001*float64(block))
+			rec.Set(cell.WallTime, wall(size)*(1+0.001*float64(block)))
 			of = append(of, rec)
 		}
 		arms, records = append(arms, arm), append(records, of)
 	}
-	failures := []*cell.Failure{2: {Kind: cell.FailMemory, Message: "OOM kill"}, 3: nil}
 	if err := tuned.judgePods(arms, records, failures); err != nil {
 		t.Fatal(err)
 	}
+	return tuned.answer
+}
+
+// TestPodThatFitsByChance: where another pod of the same memory killed the program, the next run may die, too.
+func TestPodThatFitsByChance(t *testing.T) {
+	failures := []*cell.Failure{2: {Kind: cell.FailMemory, Message: "OOM kill"}, 3: nil}
+	a := judgedPods(t, func(cell.Pod) float64 { return 1 }, failures, "2:128MiB", "1:64MiB", "2:64MiB", "2:128MiB")
 	for i, want := range []string{PodUnsure, PodFails, PodKeeps} {
-		if p := tuned.answer.Pods[i]; p.Outcome != want {
+		if p := a.Pods[i]; p.Outcome != want {
 			t.Errorf("%s: %s (%s), want %s", podName(p.Setting.Pod), p.Outcome, p.Reason, want)
 		}
+	}
+}
+
+// TestQuotaCostsNoCPUTime: where a quota stops the program, it takes the same CPU time and longer.
+func TestQuotaCostsNoCPUTime(t *testing.T) {
+	a := judgedPods(t, func(p cell.Pod) float64 { return max(1, 0.5/p.CPUs) }, make([]*cell.Failure, 4), "2", "0.1", "0.5", "2")
+	if p := a.Pods[0]; p.Outcome != PodLoses || p.Cost.Mid != 1 || p.Reason != "wall time 5.00x [5.00, 5.00]" {
+		t.Errorf("a tenth of a CPU: %+v", p)
+	}
+	if p := a.SmallestPod(); p == nil || p.Setting.Pod.CPUs != 0.5 || p.Reason != "" {
+		t.Errorf("the smallest pod is %+v of %+v", p, a.Pods)
+	}
+	if line := a.podLine(); !strings.Contains(line, "keeps CPU time (1.00x [1.00, 1.00] of today's in 2 CPUs, 6 rounds) and wall time") {
+		t.Error(line)
 	}
 }
 

@@ -124,10 +124,8 @@ func (t *tuning) group(c cell.Config, records []*cell.Record) (*stat.Group, erro
 		if err != nil {
 			return nil, err
 		}
-		for _, metric := range t.proven() {
-			if v, ok := all[metric]; ok {
-				add(metric, rec.Cell.Block, v)
-			}
+		for metric, v := range all {
+			add(metric, rec.Cell.Block, v)
 		}
 	}
 	g.Series[t.Objective.costName(isServed(c))] = g.Series[costMetric]
@@ -137,6 +135,7 @@ func (t *tuning) group(c cell.Config, records []*cell.Record) (*stat.Group, erro
 // A compared is a configuration compared with the baseline, by metric.
 type compared struct {
 	by    map[string]stat.Comparison
+	wall  stat.Comparison // of wall time, proven or not
 	gains []Gain
 	peak  Interval // bytes
 }
@@ -173,6 +172,7 @@ func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compar
 		}
 		out[i].by = map[string]stat.Comparison{}
 		out[i].peak = spanOf(g.Series[cell.RSSPeak].Values)
+		out[i].wall = stat.Compare(base, g, cell.WallTime, equalRuns(base, cell.WallTime))
 		for _, metric := range append(t.proven(), costMetric) {
 			// The name 1/x has the direction of x, not of its inverse.
 			of := metric

@@ -402,11 +402,8 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 		return rec, fmt.Errorf("tune: the program failed with %s%s: %w%s", with, before, rec.Err, panicLine(rec.Stderr))
 	}
 	t.noises = append(t.noises, rec.Noise)
-	overloaded := slices.IndexFunc(rec.Warnings, func(w cell.Warning) bool { return w.Code == "overload" })
-	if drift := rec.Metrics[cell.LoadDrift]; overloaded >= 0 {
-		t.overload = append(t.overload, rec.Warnings[overloaded].Text)
-	} else if drift > 0 {
-		t.drift.add(math.Log(drift))
+	if c.Pod == t.Base.Pod { // a pod may be too small for the load: its verdict says so
+		t.keepsUp(rec)
 	}
 	if exceeds(rec) && slices.Contains(t.Calls, setLimit) {
 		t.exceeds = settingText(c)

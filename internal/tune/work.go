@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // sameWork bounds a program that does the same work each time: the most that one run under
@@ -113,6 +115,16 @@ func (t *tuning) endsByTime() bool {
 	due := isServed(t.Base) && t.Base.Params["load"] == ""
 	t.timed = !t.races() && (t.overloaded() || !due && fixedTime(t.pilots) != "")
 	return t.timed
+}
+
+// keepsUp notes whether the server kept up with the load, and how its response times changed.
+func (t *tuning) keepsUp(rec *cell.Record) {
+	overloaded := slices.IndexFunc(rec.Warnings, func(w cell.Warning) bool { return w.Code == "overload" })
+	if drift := rec.Metrics[cell.LoadDrift]; overloaded >= 0 {
+		t.overload = append(t.overload, rec.Warnings[overloaded].Text)
+	} else if drift > 0 {
+		t.drift.add(math.Log(drift))
+	}
 }
 
 // overloaded reports whether the server failed to keep up with the load in most runs.
