@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/samehost"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -67,7 +68,8 @@ func Fetch(ctx context.Context, name, example string) (io.ReadCloser, error) {
 	wait := patience + time.Duration(seconds)*time.Second
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout, transport.DisableKeepAlives = wait, true
-	client := http.Client{Timeout: 4 * wait, Transport: transport} // a flight recording may have 256 MiB
+	client := http.Client{CheckRedirect: samehost.Redirect, Transport: transport,
+		Timeout: 4 * wait} // a flight recording may have 256 MiB
 	resp, err := client.Do(req)
 	if err != nil {
 		remedy := "is the program running, and does it import net/http/pprof?"

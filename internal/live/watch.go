@@ -27,6 +27,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/samehost"
 	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/monitor"
 )
@@ -153,6 +154,7 @@ var headersWithin = 5 * time.Second
 
 func newClient(proxy func(*http.Request) (*url.URL, error), c Config) *http.Client {
 	return &http.Client{
+		CheckRedirect: samehost.Redirect,
 		Transport: &http.Transport{
 			DialContext:           (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
 			TLSHandshakeTimeout:   3 * time.Second,

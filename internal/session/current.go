@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/samehost"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
@@ -48,7 +49,7 @@ func runningGC(ctx context.Context, like string) (cell.GC, error) {
 		return cell.GC{}, fmt.Errorf("%q: want a process number, or the URL of its metrics, such as "+
 			"http://HOST:9090/metrics", like)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{CheckRedirect: samehost.Redirect}).Do(req)
 	if err != nil {
 		return cell.GC{}, fmt.Errorf("session: read metrics: %w", err)
 	}

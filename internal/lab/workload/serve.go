@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/base/loopback"
+	"github.com/isobar-go/isobar/internal/base/samehost"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/load"
 )
@@ -192,7 +193,7 @@ func (t *served) answers(ctx context.Context) error {
 		return err
 	}
 	req.Close = true
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{CheckRedirect: samehost.Redirect}).Do(req)
 	if err != nil {
 		return err
 	}

@@ -57,3 +57,18 @@ func TestReadyOnASocket(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReadyAtARedirect: a redirect to a login page elsewhere is an answer. Nothing is asked there.
+func TestReadyAtARedirect(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; strings.HasPrefix(r.Host, "127.") {
+			http.Redirect(w, r, "http://localhost:"+r.Host[strings.LastIndexByte(r.Host, ':')+1:], http.StatusFound)
+		}
+	}))
+	defer server.Close()
+	task := &served{env: Env{Params: Params{"ready": server.URL}}, target: new(url.URL)}
+	if err := task.answers(t.Context()); err != nil || asked != 1 {
+		t.Errorf("%d requests: %v", asked, err)
+	}
+}

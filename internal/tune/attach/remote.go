@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/samehost"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
@@ -80,7 +81,7 @@ func (r Remote) ask(ctx context.Context, method string, body any) (State, error)
 	if r.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Token)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{CheckRedirect: samehost.Redirect}).Do(req)
 	if err != nil {
 		return fail(err)
 	}
