@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,7 +40,9 @@ func newExplainer(c Config, units []*unit, base string, findings []Finding) *exp
 	}
 	for _, u := range units {
 		for _, f := range u.Files {
-			x.units[f.Name] = u
+			for _, name := range f.names() {
+				x.units[name] = u
+			}
 		}
 	}
 	for i := range findings {
@@ -434,6 +437,9 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 	k.life, k.e.Measured, k.e.seen = l, objects, 1-l.unmeasured
 }
 
+// ofC matches what cgo writes for C.name.
+var ofC = regexp.MustCompile(`\(_Cfunc_(\w+)\)|\b_C[a-z]+_(\w+)`)
+
 // spelled returns an expression on one line, shortened.
 func spelled(p *life.Package, n ast.Node) string {
 	if n == nil {
@@ -452,7 +458,7 @@ func spelled(p *life.Package, n ast.Node) string {
 		return ""
 	}
 	const most = 60
-	line := strings.Join(strings.Fields(b.String()), " ")
+	line := ofC.ReplaceAllString(strings.Join(strings.Fields(b.String()), " "), "C.$1$2")
 	if runes := []rune(line); len(runes) > most {
 		line = string(runes[:most-1]) + "…"
 	}

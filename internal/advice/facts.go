@@ -42,7 +42,7 @@ func (l *lifetimes) of(p *packages.Package) *life.Package {
 
 // build returns the SSA of a package, or nil if it has none.
 func (l *lifetimes) build(p *packages.Package) *life.Package {
-	checked, _ := l.session.check(p) // ignores errors, as of what cgo declares; Build refuses what matters
+	checked, _ := l.session.check(p, p.CompiledGoFiles) // Build refuses the errors that matter
 	built, err := life.Build(life.Source{Fset: checked.Fset, Pkg: checked.Types, Files: checked.Syntax,
 		Info: checked.TypesInfo, Sizes: checked.TypesSizes, Facts: l.imported})
 	if err != nil {

@@ -73,7 +73,7 @@ func reason[E error](errs []E) string {
 	return text
 }
 
-// sourceFiles returns the files to check a package from: as written, not as cgo translates them.
+// sourceFiles returns the files to run checks on: as written, not as cgo translates them.
 func sourceFiles(p *packages.Package) []string {
 	for _, name := range p.CompiledGoFiles {
 		if !slices.Contains(p.GoFiles, name) {
@@ -98,9 +98,9 @@ func newSession(o overlay) *session {
 	return &session{token.NewFileSet(), map[string]*types.Package{}, o}
 }
 
-// check parses and type-checks a package. It returns a copy of p with syntax and types,
-// and the errors.
-func (s *session) check(p *packages.Package) (*packages.Package, []error) {
+// check parses and type-checks a package of files. It returns a copy of p with syntax and
+// types, and the errors.
+func (s *session) check(p *packages.Package, files []string) (*packages.Package, []error) {
 	if len(s.imports) > importLimit {
 		*s = *newSession(s.overlay)
 	}
@@ -109,7 +109,7 @@ func (s *session) check(p *packages.Package) (*packages.Package, []error) {
 		ID: p.ID, Name: p.Name, PkgPath: p.PkgPath, Module: p.Module, TypesSizes: p.TypesSizes, Fset: s.fset,
 		TypesInfo: check.NewInfo(),
 	}
-	for _, name := range sourceFiles(p) {
+	for _, name := range files {
 		src, err := os.ReadFile(cmp.Or(s.overlay[name], name))
 		if err != nil {
 			broken = append(broken, err)
