@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,7 +37,13 @@ type file struct {
 	Name      string
 	Lines     int
 	Generated bool
+	Sources   []string // files that //line names, which the profile and the compiler name instead
 	Funcs     []function
+}
+
+// names returns the name of the file, and of the existing files that //line names.
+func (f *file) names() []string {
+	return append(slices.DeleteFunc(slices.Clone(f.Sources), func(name string) bool { return !exists(name) }), f.Name)
 }
 
 // A function is a declared function of a file.
@@ -102,7 +109,7 @@ func (u *unit) examine(s *session, store *cache, checks []*check.Check) {
 		u.outcome = *known
 		return
 	}
-	checked, broken := s.check(u.Package)
+	checked, broken := s.check(u.Package, sourceFiles(u.Package))
 	if len(broken) > 0 && u.ExportFile == "" {
 		u.skipped = reason(broken)
 		return
@@ -151,6 +158,12 @@ func diagnoses(p *packages.Package, checks []*check.Check) (found []Finding, err
 func describe(p *packages.Package, f *ast.File) file {
 	at := p.Fset.File(f.FileStart)
 	out := file{Name: at.Name(), Lines: at.LineCount(), Generated: ast.IsGenerated(f)}
+	for line := range at.LineCount() {
+		name := p.Fset.Position(at.LineStart(line + 1)).Filename
+		if name != out.Name && !slices.Contains(out.Sources, name) {
+			out.Sources = append(out.Sources, name)
+		}
+	}
 	for _, decl := range f.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok {
 			out.Funcs = append(out.Funcs, function{fn.Name.Name, p.Fset.Position(fn.Pos()).Line})
@@ -164,10 +177,11 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) Findin
 	pos, end := p.Fset.Position(d.Pos), p.Fset.Position(max(d.Pos, d.End))
 	out := Finding{
 		File: pos.Filename, Line: pos.Line, Column: pos.Column, EndLine: end.Line, Function: functionAt(p, d.Pos),
-		Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
+		Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message,
 		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Edits: edits(p, d),
 		Grows: c.Grows,
 	}
+	out.Fix = out.Edits != nil
 	first := &out.Spans[0]
 	if c.Own {
 		first.Callee, first.Beyond = "", false

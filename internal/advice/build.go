@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,6 +29,40 @@ func (j *joiner) program(name string, p *profile.Profile) {
 		j.notes = append(j.notes, fmt.Sprintf("%s was taken of another build of %s: build id %.12s, now %.12s; lines may "+
 			"have moved since", name, filepath.Base(m.File), m.BuildID, now))
 	}
+}
+
+// rehome gives the files of functions the names that they have here, if the program was built elsewhere.
+func (j *joiner) rehome(p *profile.Profile) {
+	homes := map[string]string{} // directories here, by their names there
+	for _, fn := range p.Function {
+		if here := j.here(fn); here != "" {
+			homes[path.Dir(fn.Filename)], fn.Filename = filepath.Dir(here), here
+		}
+	}
+	for _, fn := range p.Function { // copies of function literals have the package that they are inlined into
+		if home, ok := homes[path.Dir(fn.Filename)]; ok {
+			fn.Filename = filepath.Join(home, path.Base(fn.Filename))
+		}
+	}
+}
+
+// here returns the name that the file of a function has here by the function's package; "" if that is unknown, or if
+// the profile has that name.
+func (j *joiner) here(fn *profile.Function) string {
+	if filepath.IsAbs(fn.Filename) && exists(fn.Filename) {
+		return ""
+	}
+	pkg := strings.TrimSuffix(packageOf(fn.Name), "_test")
+	name := filepath.Join(j.dirs[pkg], path.Base(fn.Filename))
+	if j.dirs[pkg] != "" && exists(name) {
+		return name
+	}
+	for rest, more := fn.Filename, pkg == "main"; more; _, rest, more = strings.Cut(rest, "/") {
+		if name, ok := j.files[path.Join(pkg, rest)]; ok {
+			return name
+		}
+	}
+	return j.files[fn.Filename] // built with -trimpath
 }
 
 // buildID returns the GNU build id of an ELF file, or "". The Go linker derives it from

@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -139,6 +140,7 @@ type joiner struct {
 	say     func(string)
 	files   map[string]string // by names that a profile may use: the absolute name
 	lengths map[string]int    // lines of a file
+	dirs    map[string]string // of packages
 	causes  map[causeKey]*cause
 	total   Totals
 	outside Totals
@@ -162,16 +164,21 @@ type joiner struct {
 func join(ctx context.Context, c Config, units []*unit, base string, findings []Finding) (*Evidence, error) {
 	j := &joiner{
 		say: c.say, notes: slices.Clone(c.LeftOut),
-		files: map[string]string{}, lengths: map[string]int{},
+		files: map[string]string{}, lengths: map[string]int{}, dirs: map[string]string{},
 		starts: map[beginning]bool{}, inlined: map[string]bool{}, moved: map[string]place{}, still: map[string]bool{},
 		timings: newTimings(), others: map[string]int{}, causes: map[causeKey]*cause{}, early: map[place]bool{},
 	}
 	for _, u := range units {
 		for _, f := range u.Files {
-			j.files[f.Name] = f.Name
-			j.files[path.Join(u.PkgPath, filepath.Base(f.Name))] = f.Name // built with -trimpath
+			for _, name := range f.names() {
+				j.files[name] = name
+				j.files[path.Join(u.PkgPath, filepath.Base(name))] = name
+				if u.Name == "main" && u.Module != nil {
+					j.files[path.Join("main", relative(u.Module.Dir, name))] = name
+				}
+			}
 			j.lengths[f.Name] = f.Lines
-			j.timings.dirs[u.PkgPath] = filepath.Dir(f.Name)
+			j.dirs[u.PkgPath] = filepath.Dir(f.Name)
 			for _, fn := range f.Funcs {
 				j.starts[beginning{filepath.Dir(f.Name), fn.Name, fn.Line}] = true
 			}
@@ -188,6 +195,9 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 	}
 	if err := j.compare(); err != nil {
 		return nil, err
+	}
+	if j.total == (Totals{}) && j.before == (Totals{}) {
+		return nil, errors.New("advise: profile: it has no samples; take it while the program works")
 	}
 	if j.within == 0 && j.before != (Totals{}) {
 		return nil, fmt.Errorf("advise: profile: the benchmarks do nothing in the packages named within the loops that " +
@@ -218,22 +228,41 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 
 // read adds one profile.
 func (j *joiner) read(ctx context.Context, name string) error {
-	j.say("reading " + text.WithoutPasswords(name))
+	shown := text.WithoutPasswords(name)
+	j.say("reading " + shown)
 	p, err := readProfile(ctx, name)
 	if err != nil {
 		return err
 	}
-	j.program(name, p)
+	if err := usable(p); err != nil {
+		return fmt.Errorf("advise: profile: %s: %w", shown, err)
+	}
+	j.program(shown, p)
+	j.rehome(p)
 	j.functions(p)
 	j.benchmarks = benchmarked(p)
-	if !slices.ContainsFunc(p.SampleType, func(t *profile.ValueType) bool {
-		return t.Type == "alloc_space" || t.Type == "alloc_objects" || t.Type == "cpu"
-	}) {
-		return fmt.Errorf("advise: profile: %s holds neither alloc_space nor cpu samples; give a CPU, heap or allocs profile",
-			name)
-	}
 	for s, t := range totals(p) {
 		j.charge(s, t)
+	}
+	return nil
+}
+
+// usable returns an error if a profile lacks what decides, or where it was sampled.
+func usable(p *profile.Profile) error {
+	var types []string
+	for _, t := range p.SampleType {
+		types = append(types, t.Type)
+	}
+	has := func(want string) bool { return slices.Contains(types, want) }
+	placed := func(l *profile.Location) bool {
+		return slices.ContainsFunc(l.Line, func(l profile.Line) bool { return l.Line > 0 })
+	}
+	switch {
+	case !has("cpu") && !(has("alloc_space") && has("alloc_objects")):
+		return fmt.Errorf("it has %s; give a profile with alloc_objects and alloc_space, as heap and allocs are, or one of CPU",
+			strings.Join(types, ", "))
+	case len(p.Sample) > 0 && !slices.ContainsFunc(p.Location, placed):
+		return errors.New("it names no lines of code; give it as the program writes it, from a URL without debug=1")
 	}
 	return nil
 }
@@ -287,7 +316,7 @@ func (j *joiner) charge(s *profile.Sample, t Totals) {
 		if !ok {
 			continue
 		}
-		if int(f.Line) > j.lengths[file] {
+		if length, known := j.lengths[file]; known && int(f.Line) > length {
 			j.beyond++
 			break
 		}

@@ -81,8 +81,11 @@ func Fetch(ctx context.Context, name, example string) (io.ReadCloser, error) {
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		said, _ := bufio.NewReader(io.LimitReader(resp.Body, 200)).ReadString('\n')
-		return nil, fmt.Errorf("%s: %s: %q; give an endpoint of net/http/pprof, such as %s", text.WithoutPasswords(name),
-			resp.Status, strings.TrimSpace(said), example)
+		remedy := "give an endpoint of net/http/pprof, such as " + example
+		if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+			remedy = "give http://USER:PASSWORD@HOST, or a file that curl fetched as you"
+		}
+		return nil, fmt.Errorf("%s: %s: %q; %s", text.WithoutPasswords(name), resp.Status, strings.TrimSpace(said), remedy)
 	}
 	return resp.Body, nil
 }

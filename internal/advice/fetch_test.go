@@ -32,6 +32,8 @@ func TestFetch(t *testing.T) {
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("/private", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	mux.HandleFunc("/login/debug/pprof/allocs", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") })
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	for path, want := range map[string]string{"/debug/pprof/allocs": "alloc_space", "/debug/pprof/profile?seconds=1": "cpu"} {
@@ -56,14 +58,24 @@ func TestFetch(t *testing.T) {
 	for name, want := range map[string]string{
 		server.URL + "/debug/pprof/nosuch": "404 Not Found", gone.URL + "/debug/pprof/allocs": "is the program running", "http://[/debug": "missing ']' in host",
 		"localhost:6060/debug/pprof/": "a URL begins with http://", strings.Replace(server.URL, "//", "//ops:s3cret@", 1) + "/x": "//ops:xxxxx@",
+		server.URL + "/private":            "USER:PASSWORD",
 		secure.URL + "/debug/pprof/allocs": "SSL_CERT_FILE",
 	} {
 		if _, err := open(t.Context(), name); err == nil || !strings.HasPrefix(err.Error(), "advise: profile: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
-	if _, err := join(t.Context(), Config{Profiles: []string{server.URL + "/debug/pprof/goroutine"}}, nil, ".", nil); err == nil || !strings.Contains(err.Error(), "holds neither alloc_space nor cpu samples") {
-		t.Errorf("a profile of goroutines: error %v", err)
+	for name, want := range map[string]string{
+		server.URL + "/debug/pprof/goroutine":    "it has goroutine; give a profile with alloc_objects and alloc_space",
+		server.URL + "/debug/pprof/heap?debug=1": "it names no lines of code",
+		save(t, &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_objects"}, {Type: "inuse_space"}}}): "it has inuse_objects, inuse_space; give",
+		save(t, &profile.Profile{SampleType: []*profile.ValueType{{Type: "alloc_space"}}}):                          "it has alloc_space; give",
+		save(t, &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu"}}}):                                  "it has no samples",
+		strings.Replace(server.URL, "//", "//ops:s3cret@", 1) + "/login/debug/pprof/allocs":                         "//ops:xxxxx@",
+	} {
+		if _, err := join(t.Context(), Config{Profiles: []string{name}}, nil, ".", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
 	}
 	defer func(d time.Duration) { patience = d }(patience)
 	patience = 50 * time.Millisecond

@@ -45,9 +45,9 @@ func functionAt(p *packages.Package, pos token.Pos) string {
 	return ""
 }
 
-// edits returns the edits of the first fix of a diagnostic.
+// edits returns the edits of the first fix of a diagnostic; none in code that is made of another file.
 func edits(p *packages.Package, d analysis.Diagnostic) fix {
-	if len(d.SuggestedFixes) == 0 {
+	if len(d.SuggestedFixes) == 0 || translated(p.Fset, d.Pos) {
 		return nil
 	}
 	out := fix{}
@@ -57,6 +57,11 @@ func edits(p *packages.Package, d analysis.Diagnostic) fix {
 		out[name] = append(out[name], change{from.Offset, to.Offset, string(e.NewText)})
 	}
 	return out
+}
+
+// translated reports whether //line names another file as the source of a place.
+func translated(fset *token.FileSet, at token.Pos) bool {
+	return fset.Position(at).Filename != fset.File(at).Name()
 }
 
 // realName returns the name of a file without symbolic links, as git has it.

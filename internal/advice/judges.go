@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A judge measures a remedy: a top-level benchmark, or a test that is repeated like one.
@@ -214,7 +216,8 @@ func readProfile(ctx context.Context, name string) (*profile.Profile, error) {
 	defer f.Close()
 	p, err := profile.Parse(f)
 	if err != nil {
-		return nil, fmt.Errorf("advise: profile: %s: %w; want a whole CPU, heap or allocs profile in pprof format", name, err)
+		return nil, fmt.Errorf("advise: profile: %s: %w; want a whole CPU, heap or allocs profile in pprof format",
+			text.WithoutPasswords(name), err)
 	}
 	return p, nil
 }

@@ -40,7 +40,7 @@ func (k *subject) mender() *mender {
 		return nil
 	}
 	file := path[len(path)-1].(*ast.File)
-	if ast.IsGenerated(file) {
+	if ast.IsGenerated(file) || translated(k.p.Fset, k.s.Node.Pos()) {
 		return nil
 	}
 	return &mender{subject: k, file: file, path: path, edits: fix{}}

@@ -16,13 +16,12 @@ import (
 
 // timings know what benchmarks time, from their source files.
 type timings struct {
-	files map[string][]timedDecl       // by name as in a profile
-	dirs  map[string]string            // of packages, for profiles built with -trimpath
+	files map[string][]timedDecl       // by name
 	parts map[string]map[string]string // benchmarks by the names that they use, by directory
 }
 
 func newTimings() *timings {
-	return &timings{map[string][]timedDecl{}, map[string]string{}, map[string]map[string]string{}}
+	return &timings{map[string][]timedDecl{}, map[string]map[string]string{}}
 }
 
 // benchmark returns the benchmark that a stack belongs to. What a benchmark lets
@@ -37,7 +36,7 @@ func (t *timings) benchmark(stack []profile.Line) (bench, bool) {
 			return bench{pkg, name}, true
 		}
 		if part.pkg == "" && strings.HasSuffix(f.Function.Filename, "_test.go") {
-			part = bench{pkg, t.partsOf(filepath.Dir(t.file(f.Function.Filename)))[name]}
+			part = bench{pkg, t.partsOf(filepath.Dir(f.Function.Filename))[name]}
 		}
 	}
 	return part, part.name != ""
@@ -175,7 +174,7 @@ func (t *timings) of(name string) []timedDecl {
 	}
 	var timed []timedDecl
 	fset := token.NewFileSet()
-	if f, err := parser.ParseFile(fset, t.file(name), nil, parser.SkipObjectResolution); err == nil {
+	if f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution); err == nil {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
 				timed = append(timed, timedDeclOf(fset, fn))
@@ -185,14 +184,6 @@ func (t *timings) of(name string) []timedDecl {
 	timed = slices.DeleteFunc(timed, func(d timedDecl) bool { return len(d.timed) == 0 })
 	t.files[name] = timed
 	return timed
-}
-
-// file returns the file name of a test by its name in a profile, which differs if built with -trimpath.
-func (t *timings) file(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(t.dirs[path.Dir(filepath.ToSlash(name))], path.Base(filepath.ToSlash(name)))
 }
 
 // timedDeclOf finds what a function times. Nothing is known if it passes on the number of iterations.
