@@ -51,15 +51,15 @@ func TestProgramsBuiltElsewhere(t *testing.T) {
 // TestCodeOfAnotherFile: what code allocates is charged to the file that //line names, if it exists, and is not to be
 // fixed where it is copied to.
 func TestCodeOfAnotherFile(t *testing.T) {
-	body := "func F(in []string) (out []string) {\n\tfor _, s := range in {\n\t\tout = append(out, s)\n\t}\n\treturn out\n}\n"
+	body := "func F(in []string) []string {\n\tvar out []string\n\tfor _, s := range in {\n\t\tout = append(out, s)\n\t}\n\treturn out\n}\n"
 	dir := tree(t, map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
 		"m.y":    "%%\n" + body,
-		"m.go":   "package m\n\n//line m.y:2\n" + body + "\n//line gone.y:1\nfunc G() *[128]int { return new([128]int) }\n\n//line m.go:14\n\nfunc H() { G() }\n",
+		"m.go":   "package m\n\n//line m.y:2\n" + body + "\n//line gone.y:1\nfunc G() *[128]int { return new([128]int) }\n\n//line m.go:15\n\nfunc H() { G() }\n",
 	})
 	r := ran(t, Config{Dir: dir, Patterns: []string{"."}, Checks: advise.All(), Profiles: []string{
-		sampledAt(t, [3]any{"example.org/m.F", "m.y", 4}, [3]any{"example.org/m.F", "m.y", 4})}})
-	if s := r.Evidence.Account.Sites; len(s) != 1 || s[0].File != "m.y" || s[0].Line != 4 || s[0].Fix ||
+		sampledAt(t, [3]any{"example.org/m.F", "m.y", 5}, [3]any{"example.org/m.F", "m.y", 5})}})
+	if s := r.Evidence.Account.Sites; len(s) != 1 || s[0].File != "m.y" || s[0].Line != 5 || s[0].Fix ||
 		s[0].Source != "out = append(out, s)" || s[0].Verdict != Candidate {
 		t.Errorf("%+v", s)
 	}
@@ -67,6 +67,10 @@ func TestCodeOfAnotherFile(t *testing.T) {
 		if f.Fix {
 			t.Errorf("a fix of what is made of another file: %+v", f)
 		}
+	}
+	var b strings.Builder
+	if err := SARIF(&b, "1", dir, advise.All(), r.Findings); err != nil || !strings.Contains(b.String(), `"startColumn": 1,`) {
+		t.Errorf("%v: want columns, which //line does not give and SARIF counts from 1, in %s", err, b.String())
 	}
 }
 

@@ -41,7 +41,7 @@ func SARIF(w io.Writer, version, dir string, checks []*check.Check, findings []F
 			"message": object{"text": f.Text()},
 			"locations": []object{{"physicalLocation": object{
 				"artifactLocation": artifact(root, f.Spans[0].File),
-				"region":           object{"startLine": f.Line, "startColumn": f.Column, "endLine": f.EndLine},
+				"region":           object{"startLine": f.Line, "startColumn": max(1, f.Column), "endLine": f.EndLine},
 			}}},
 			"partialFingerprints": object{"isobarFinding/v1": fmt.Sprint(mark, ":", seen[mark])},
 		}
