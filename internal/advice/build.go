@@ -35,30 +35,36 @@ func (j *joiner) program(name string, p *profile.Profile) {
 func (j *joiner) rehome(p *profile.Profile) {
 	homes := map[string]string{} // directories here, by their names there
 	for _, fn := range p.Function {
-		if here := j.here(fn); here != "" {
-			homes[path.Dir(fn.Filename)], fn.Filename = filepath.Dir(here), here
+		here := j.here(fn)
+		if here == "" || here == fn.Filename {
+			continue
 		}
+		there, home := path.Dir(fn.Filename), filepath.Dir(here)
+		for homes[there] = home; path.Base(there) == path.Base(home); homes[there] = home {
+			there, home = path.Dir(there), filepath.Dir(home)
+		}
+		fn.Filename = here
 	}
-	for _, fn := range p.Function { // copies of function literals have the package that they are inlined into
-		if home, ok := homes[path.Dir(fn.Filename)]; ok {
-			fn.Filename = filepath.Join(home, path.Base(fn.Filename))
+	for _, fn := range p.Function { // such as copies of function literals, which are named after another package
+		for dir := path.Dir(fn.Filename); dir != path.Dir(dir); dir = path.Dir(dir) {
+			if here := homes[dir] + fn.Filename[len(dir):]; homes[dir] != "" && exists(here) {
+				fn.Filename = here
+				break
+			}
 		}
 	}
 }
 
-// here returns the name that the file of a function has here by the function's package; "" if that is unknown, or if
-// the profile has that name.
+// here returns the name that the file of a function has here by the function's package, or "".
 func (j *joiner) here(fn *profile.Function) string {
-	if filepath.IsAbs(fn.Filename) && exists(fn.Filename) {
-		return ""
-	}
 	pkg := strings.TrimSuffix(packageOf(fn.Name), "_test")
 	name := filepath.Join(j.dirs[pkg], path.Base(fn.Filename))
 	if j.dirs[pkg] != "" && exists(name) {
 		return name
 	}
 	for rest, more := fn.Filename, pkg == "main"; more; _, rest, more = strings.Cut(rest, "/") {
-		if name, ok := j.files[path.Join(pkg, rest)]; ok {
+		name, ok := j.files[path.Join(pkg, rest)]
+		if ok && (!exists(fn.Filename) || realName(name) == realName(fn.Filename)) {
 			return name
 		}
 	}

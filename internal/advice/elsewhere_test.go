@@ -1,8 +1,11 @@
 package advice
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,7 +37,11 @@ func TestProgramsBuiltElsewhere(t *testing.T) {
 		"cmd/x/run.go": "package main\n\nvar kept any\n\nfunc main() { kept = new([128]int) }\n",
 		"cmd/y/run.go": "package main\n\n\n\nfunc main() {}\n",
 	})
-	for _, there := range []string{"/builds/7/m", "C:/Users/us/m", "example.org/m", dir} {
+	link, copied := filepath.Join(t.TempDir(), "link"), t.TempDir()
+	if err := errors.Join(os.Symlink(dir, link), os.CopyFS(copied, os.DirFS(dir))); err != nil {
+		t.Fatal(err)
+	}
+	for _, there := range []string{"/builds/7/m", "C:/Users/us/m", "example.org/m", dir, link, copied} {
 		r := ran(t, Config{Dir: dir, Patterns: []string{"./..."}, Profiles: []string{sampledAt(t,
 			[3]any{"example.org/m/a.F", there + "/a/a.go", 3}, [3]any{"main.main.G.func1", there + "/a/a.go", 6},
 			[3]any{"main.main", there + "/cmd/x/run.go", 5})}})
