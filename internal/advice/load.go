@@ -66,7 +66,11 @@ func problems(units []*unit) error {
 
 // reason returns the first error, on one line.
 func reason[E error](errs []E) string {
-	text := strings.Join(strings.Fields(strings.TrimPrefix(errs[0].Error(), "-: ")), " ")
+	text := strings.TrimPrefix(errs[0].Error(), "-: ")
+	if head, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(head, "# ") { // the package's name
+		text = rest
+	}
+	text = strings.Join(strings.Fields(text), " ")
 	if n := len(errs) - 1; n > 0 {
 		text += fmt.Sprintf(" (and %d more)", n)
 	}

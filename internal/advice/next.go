@@ -22,10 +22,7 @@ func next(c Config, units []*unit) (steps []Step) {
 		_, serves := u.Imports["net/http"]
 		_, profiles := u.Imports["net/http/pprof"]
 		server, pprof = server || serves, pprof || profiles
-		if len(u.GoFiles) == 0 {
-			continue
-		}
-		files, _ := filepath.Glob(filepath.Join(filepath.Dir(u.GoFiles[0]), "*_test.go")) // the pattern is well formed
+		files, _ := filepath.Glob(filepath.Join(u.Dir, "*_test.go")) // the pattern is well formed
 		for _, name := range files {
 			src, err := os.ReadFile(name)
 			if err != nil {
