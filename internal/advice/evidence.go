@@ -259,7 +259,7 @@ func usable(p *profile.Profile) error {
 	}
 	switch {
 	case !has("cpu") && !(has("alloc_space") && has("alloc_objects")):
-		return fmt.Errorf("it has %s; give a profile with alloc_objects and alloc_space, as heap and allocs are, or one of CPU",
+		return fmt.Errorf("it has %s; give alloc_objects with alloc_space, as in heap and allocs, or cpu",
 			strings.Join(types, ", "))
 	case len(p.Sample) > 0 && !slices.ContainsFunc(p.Location, placed):
 		return errors.New("it names no lines of code; give it as the program writes it, from a URL without debug=1")

@@ -66,7 +66,7 @@ func TestFetch(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		server.URL + "/debug/pprof/goroutine":    "it has goroutine; give a profile with alloc_objects and alloc_space",
+		server.URL + "/debug/pprof/goroutine":    "it has goroutine; give alloc_objects with alloc_space",
 		server.URL + "/debug/pprof/heap?debug=1": "it names no lines of code",
 		save(t, &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_objects"}, {Type: "inuse_space"}}}): "it has inuse_objects, inuse_space; give",
 		save(t, &profile.Profile{SampleType: []*profile.ValueType{{Type: "alloc_space"}}}):                          "it has alloc_space; give",
