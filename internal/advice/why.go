@@ -141,8 +141,8 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	if file, err = filepath.EvalSymlinks(file); err != nil { // as the go command has it
 		return nil, fmt.Errorf("advise: why: %w", err)
 	}
-	list, err := command{dir: filepath.Dir(file)}.run(ctx, "go", "list", "-e", "-find", "-f", "{{join .GoFiles `\n`}}", ".")
-	if err == nil && !slices.Contains(strings.Split(strings.TrimSpace(string(list)), "\n"), filepath.Base(file)) {
+	list, err := command{dir: filepath.Dir(file)}.run(ctx, "go", "list", "-e", "-find", "-f", "{{join .GoFiles `/`}}", ".")
+	if err == nil && !slices.Contains(strings.Split(strings.TrimSpace(string(list)), "/"), filepath.Base(file)) {
 		return nil, fmt.Errorf("advise: why: go build does not compile %s as it is: name a Go file that is no test, uses "+
 			"no cgo, and is not left out by build tags (GOFLAGS=-tags=TAG), GOOS or GOARCH", at[:i])
 	}
