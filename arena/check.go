@@ -52,15 +52,17 @@ func (a *Arena) poisonAll() {
 	a.restart()
 }
 
-// poisonFrom poisons what was handed out beyond off in chunk i.
+// poisonFrom poisons what is handed out beyond off in chunk i. What lies behind is free and
+// keeps its poison, and with it the traces of stale writes.
 func (a *Arena) poisonFrom(i int, off uintptr) {
-	for ; i < len(a.chunks); i++ {
+	for ; i < len(a.chunks) && i <= a.cur; i++ {
 		c := &a.chunks[i]
-		if off < c.high {
-			free := c.mem[off:c.high]
-			for j := range free {
-				free[j] = poison
-			}
+		stop := c.high
+		if i == a.cur {
+			stop = a.off
+		}
+		for j := off; j < stop; j++ {
+			c.mem[j] = poison
 		}
 		off = 0
 	}

@@ -34,6 +34,20 @@ func TestWriteAfterResetIsDetected(t *testing.T) {
 	wantStaleWrite(t, func() { New[point](a) })
 }
 
+// Reset poisons only what was handed out: behind it, a stale write is still found.
+func TestWriteIsDetectedAfterMoreRounds(t *testing.T) {
+	needChecks(t)
+	a, _ := Open(Config{OnHeap: true})
+	s := MakeSlice[int64](a, 1000)
+	a.Reset()
+	s[900] = 5
+	for range 3 {
+		New[point](a)
+		a.Reset()
+	}
+	wantStaleWrite(t, func() { MakeSlice[int64](a, 1000) })
+}
+
 func TestWriteToWhatAppendToAddedIsDetected(t *testing.T) {
 	needChecks(t)
 	a, _ := Open(Config{OnHeap: true})
