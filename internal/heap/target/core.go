@@ -261,7 +261,7 @@ func (c *Core) readOne(r Range) error {
 			return c.segments[i].Vaddr+c.segments[i].Filesz > r.Addr
 		})
 		if i == len(c.segments) || c.segments[i].Vaddr > r.Addr {
-			if c.Program != nil && c.Program.readStatic(r) {
+			if c.Program != nil && c.Program.readStatic(r, true) {
 				return nil
 			}
 			return fmt.Errorf("target: address %#x is not in the core", r.Addr)

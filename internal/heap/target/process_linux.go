@@ -201,6 +201,9 @@ func (p *Process) Read(ranges []Range) error {
 		return nil
 	}
 	for _, r := range ranges {
+		if p.Program.readStatic(r, false) { // reading it there would make the process's resident memory grow
+			continue
+		}
 		for len(r.Data) > 0 { // the kernel reads at most MAX_RW_COUNT, 2 GiB less a page
 			n := min(len(r.Data), 1<<28)
 			v := unix.Iovec{Base: &r.Data[0]}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -68,6 +69,52 @@ func TestProcessJustStarted(t *testing.T) {
 		}
 		p.Close()
 		cmd.Process.Kill()
+	}
+}
+
+// TestConstantsComeFromTheFile: to read a process's code and constants makes nothing more of them resident.
+func TestConstantsComeFromTheFile(t *testing.T) {
+	cmd, _ := itself(t, "nothing")
+	p, err := OpenProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	resident := func() (rss uint64) {
+		maps, err := p.Resident()
+		if err != nil {
+			t.Error(err)
+		}
+		for _, m := range maps {
+			if m.File == p.Program.Path && !m.Write {
+				rss += m.RSS
+			}
+		}
+		return rss
+	}
+	if _, err := p.Stopped(func() error { // it would touch more of its code meanwhile
+		for _, seg := range p.Program.ELF.Progs {
+			if seg.Type != elf.PT_LOAD || seg.Flags&elf.PF_W != 0 {
+				continue
+			}
+			all := Range{seg.Vaddr + p.Program.Bias, make([]byte, seg.Filesz)}
+			before := resident()
+			if err := p.Read([]Range{all}); err != nil {
+				return err
+			}
+			if after := resident(); after != before {
+				t.Errorf("%d bytes of the program are resident, and %d after %d of it were read", before, after, seg.Filesz)
+			}
+			there := make([]byte, seg.Filesz)
+			local, remote := []unix.Iovec{{Base: &there[0]}}, []unix.RemoteIovec{{Base: uintptr(all.Addr), Len: len(there)}}
+			local[0].SetLen(len(there))
+			if _, err := unix.ProcessVMReadv(p.PID, local, remote, 0); err != nil || !bytes.Equal(there, all.Data) {
+				t.Errorf("what was read at %#x is not what the process has there: %v", all.Addr, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -136,12 +136,15 @@ func (p *Program) Symbol(name string) uint64 {
 	return 0
 }
 
-// readStatic reads memory missing from a core from the executable's segments. It
-// returns false if they do not contain it.
-func (p *Program) readStatic(r Range) bool {
+// readStatic reads memory from the executable's segments, of which variables are those that the program
+// may have changed since. It returns false if they do not contain it.
+func (p *Program) readStatic(r Range, variables bool) bool {
 	for _, prog := range p.ELF.Progs {
 		addr := r.Addr - p.Bias
-		if prog.Type != elf.PT_LOAD || addr < prog.Vaddr || addr+uint64(len(r.Data)) > prog.Vaddr+prog.Filesz {
+		if prog.Type != elf.PT_LOAD || prog.Flags&elf.PF_W != 0 && !variables {
+			continue
+		}
+		if addr < prog.Vaddr || addr+uint64(len(r.Data)) > prog.Vaddr+prog.Filesz {
 			continue
 		}
 		_, err := prog.ReadAt(r.Data, int64(addr-prog.Vaddr))
