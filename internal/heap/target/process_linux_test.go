@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,6 +41,12 @@ func itself(t *testing.T, becomes string) (*exec.Cmd, io.Writer) {
 		cmd.Wait()
 	})
 	return cmd, in
+}
+
+// variable returns memory that only the process has.
+func variable(p *Process) Range {
+	i := slices.IndexFunc(p.Maps, func(m Mapping) bool { return m.Read && m.Write })
+	return Range{Addr: p.Maps[i].Start, Data: make([]byte, 8)}
 }
 
 // eventually waits until a process has ended or changed, and returns the error of Same.
@@ -181,7 +188,7 @@ func TestProcessBecomesAnother(t *testing.T) {
 			t.Errorf("%s: it could be forked", becomes)
 		}
 		if becomes == "nothing" {
-			err := p.Read([]Range{{Addr: p.Maps[0].Start, Data: make([]byte, 8)}})
+			err := p.Read([]Range{variable(p)})
 			if err == nil || !strings.Contains(err.Error(), "has ended") {
 				t.Errorf("reading a process that has ended: %v", err)
 			}
@@ -210,7 +217,7 @@ func TestProcessOfAnotherUser(t *testing.T) {
 		}
 		_, open := OpenProcess(cmd.Process.Pid)
 		_, stop := p.Stopped(func() error { return nil })
-		errs <- [3]error{open, stop, p.Read([]Range{{Addr: p.Maps[0].Start, Data: make([]byte, 8)}})}
+		errs <- [3]error{open, stop, p.Read([]Range{variable(p)})}
 		return 0, nil
 	})
 	for i, err := range <-errs {
