@@ -99,7 +99,8 @@ func (s Setting) Headroom() string {
 		if s.Processes > 1 {
 			what = fmt.Sprintf("%d processes, each with GOMEMLIMIT", s.Processes)
 		}
-		if beside := s.Beside / mib; beside > 0 {
+		// Rounded up with their sum.
+		if beside := (request - s.LimitBytes*int64(max(s.Processes, 1))) / mib; beside > 0 {
 			what += fmt.Sprintf(", and %d MiB that it does not bound", beside)
 		}
 	}

@@ -24,6 +24,8 @@ func TestPod(t *testing.T) {
 			"360 MiB (4 processes, each with GOMEMLIMIT) and 40 MiB"},
 		"beside the heap": {Setting{Percent: 800, LimitBytes: 96 * mib, PeakBytes: 300 * mib, Beside: 264 * mib}, 360, 400,
 			"360 MiB (GOMEMLIMIT, and 264 MiB that it does not bound) and 40 MiB"},
+		"not in whole MiB": {Setting{Percent: 800, LimitBytes: 16 * mib, Beside: 19*mib - 1}, 35, 51,
+			"35 MiB (GOMEMLIMIT, and 19 MiB that it does not bound) and 16 MiB"},
 		"a peak over limit": {Setting{Percent: -1, LimitBytes: 180 * mib, PeakBytes: 270 * mib}, 270, 300,
 			"270 MiB (measured peak) and 30 MiB"},
 	} {
