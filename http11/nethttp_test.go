@@ -371,6 +371,7 @@ func TestAdaptResponseDetails(t *testing.T) {
 			w.Header()["ETag"] = []string{"e", "f"}
 			w.Header().Set("etag", "g")
 		},
+		"keep-alive beside close": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "keep-alive") },
 		"no length": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Length"] = nil
 			io.WriteString(w, "<p>")
@@ -390,6 +391,25 @@ func TestAdaptResponseDetails(t *testing.T) {
 				lines := strings.Split(regexp.MustCompile(`Date: [^\r]+`).ReplaceAllString(head, "Date: then"), "\r\n")
 				slices.Sort(lines)
 				return fmt.Sprintf("%q, %q, %v", lines, content, err)
+			})
+		})
+	}
+}
+
+// A handler may say that the connection stays open, as streams of events do.
+func TestAdaptKeepAlive(t *testing.T) {
+	for name, stream := range map[string]bool{"collected": false, "streamed": true} {
+		t.Run(name, func(t *testing.T) {
+			likeNetHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Connection", "keep-alive")
+				io.WriteString(w, "data")
+				if stream {
+					w.(http.Flusher).Flush()
+				}
+			}, nil, func(t *testing.T, addr string) string {
+				_, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+				resp, text := answer(t, r)
+				return fmt.Sprint(resp.Header["Connection"], resp.Close, resp.TransferEncoding, text)
 			})
 		})
 	}

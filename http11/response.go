@@ -53,6 +53,7 @@ type progress struct {
 	untyped   bool // guess the Content-Type once there is enough content
 	excess    bool // a write beyond the declared length was refused: what follows it would be misplaced
 	unsized   bool // to HEAD, by a handler of net/http: it may have left the content out
+	keeps     bool // the handler has set Connection: keep-alive
 	status    int
 	declared  int64 // Content-Length as the handler set it, or -1
 	written   int64 // bytes of content
@@ -303,7 +304,8 @@ func (c *exchange) special(id uint8, value string) (taken bool) {
 			c.close, c.mount.last = true, true
 			return true
 		}
-		return equalFold(value, "keep-alive")
+		c.keeps = equalFold(value, "keep-alive")
+		return c.keeps
 	}
 	return false
 }
@@ -438,7 +440,7 @@ func (c *exchange) appendFraming(n int64, streaming bool) {
 	case c.status == 101: // Connection has Upgrade, which Go's client does not see beside close
 	case c.close:
 		out = append(out, closeLine...)
-	case c.r.head.minor == 0:
+	case c.r.head.minor == 0 || c.keeps:
 		out = append(out, keepAliveLine...)
 	}
 	if c.announced >= 0 {
