@@ -166,6 +166,42 @@ func TestConnStateCloses(t *testing.T) {
 	}
 }
 
+// What a handler writes after its connection was closed is not sent.
+func TestConnStateCloseInHandler(t *testing.T) {
+	for name, size := range map[string]int{"collected": 1, "streamed": 100_000} {
+		t.Run(name, func(t *testing.T) {
+			handler := func() (http.HandlerFunc, func(net.Conn, http.ConnState)) {
+				var conn net.Conn
+				return func(w http.ResponseWriter, _ *http.Request) {
+						conn.Close() // an error shows at the client
+						w.Write(make([]byte, size))
+					}, func(nc net.Conn, state http.ConnState) {
+						if state == http.StateNew {
+							conn = nc
+						}
+					}
+			}
+			look := func(addr string) string {
+				_, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+				got, _ := io.ReadAll(r) // the close may reset the connection
+				return string(got)
+			}
+			h, told := handler()
+			reference := httptest.NewUnstartedServer(h)
+			reference.Config.ConnState = told
+			reference.Start()
+			defer reference.Close()
+			want := look(reference.Listener.Addr().String())
+			eachEngine(t, func(t *testing.T) {
+				h, told := handler()
+				if got := look(serve(t, &Server{Handler: Adapt(h), ConnState: told})); got != want {
+					t.Errorf("sent %q\nnet/http: %q", got, want)
+				}
+			})
+		})
+	}
+}
+
 // Any goroutine may close any connection, whatever it does at the time.
 func TestConnStateClosesConcurrently(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {

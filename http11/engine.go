@@ -22,7 +22,8 @@ const (
 	// [Context.MayBlock] first, or the other connections of its loop wait too.
 	//
 	// TLS connections, and those not of package net, have a goroutine each.
-	// Context.Conn does not return a *net.TCPConn; Hijack does. Linux only;
+	// Context.Conn does not return a *net.TCPConn; Hijack does. A connection that
+	// the listener has returned is closed, and served by a duplicate. Linux only;
 	// elsewhere Serve fails with errors.ErrUnsupported.
 	Readiness
 )

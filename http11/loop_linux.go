@@ -324,7 +324,10 @@ func (l *loop) remove(s *socket) {
 	if !s.hijacked {
 		l.srv.becomes(s.handle(), http.StateClosed)
 	}
+	l.mu.Lock()
+	s.closed = true
 	unix.Close(s.fd)
+	l.mu.Unlock()
 	l.srv.forget(nil)
 }
 

@@ -65,6 +65,8 @@ type socket struct {
 	w        *worker // nil until a request begins to arrive; constant while away, when the leader uses its channels
 	deadline time.Duration
 
+	closed bool // fd is; guarded by loop.mu
+
 	// onEnd publishes what the leader calls once the client is gone; nil or the
 	// current request's.
 	onEnd atomic.Pointer[func()]
@@ -398,11 +400,14 @@ func (h handle) SetWriteDeadline(time.Time) error { return errConnUse }
 func (h handle) LocalAddr() net.Addr              { return h.s.LocalAddr() }
 func (h handle) RemoteAddr() net.Addr             { return h.s.remote }
 
-// Close leaves closing to the leader of the loop.
+// Close ends sending and receiving, and leaves the rest to the leader of the loop.
 func (h handle) Close() error {
 	l := h.s.loop
 	h.s.doomed.Store(true) // for receive, if the loop does not have the socket yet
 	l.mu.Lock()
+	if !h.s.closed {
+		unix.Shutdown(h.s.fd, unix.SHUT_RDWR) // an error means that it has ended
+	}
 	l.doomed = append(l.doomed, h.s)
 	l.mu.Unlock()
 	l.poke()
