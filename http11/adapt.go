@@ -27,16 +27,18 @@ import (
 // request's context is that of Context.Context; its http.ServerContextKey is an
 // http.Server that only has h. http.ResponseController can flush, hijack and set
 // deadlines. OPTIONS * gets 200 without a call of h. A response that is still held
-// back waits up to 5 s for the body that h left, unless over 256 KB are left.
+// back waits up to 5 s for the body that h left, unless over 256 KB are left. With
+// 413 (Content Too Large) it does not wait, and the connection closes.
 //
 // Unlike net/http, the server answers HTTP/1.0 as HTTP/1.1, sends 500 after a
 // panic if nothing was sent, ends the connection after a 2xx to CONNECT, which
-// Hijack turns into a tunnel, and decides about Transfer-Encoding and keep-alive. Hijack
-// fails once a part of another response was sent. Content that is not flushed is
-// held back up to 64 KB or until h returns (net/http: about 4 KB). A connection whose
-// http.MaxBytesReader has tripped stays open if little of the body is left. A
-// goroutine that changes the header map after h has returned races with the server,
-// also where net/http reads it no more.
+// Hijack turns into a tunnel, decides about Transfer-Encoding and when the connection
+// closes, and logs no superfluous calls of WriteHeader. Hijack fails once a part of
+// another response was sent. Content that is not flushed is held back up to 64 KB or
+// until h returns (net/http: about 4 KB). A connection whose http.MaxBytesReader has
+// tripped without 413 stays open if little of the body is left. A goroutine that
+// changes the header map after h has returned races with the server, also where
+// net/http reads it no more.
 func Adapt(h http.Handler) Handler { return adapted{h, &http.Server{Handler: h}} }
 
 type adapted struct {
@@ -353,8 +355,12 @@ func (w *adaptedWriter) finish() {
 		x.untyped = false // what a middleware writes is not the handler's content
 		// Clients of net/http's server may rely on it: a Go client has closed the
 		// body of a request when the response arrives. A body that another goroutine
-		// waits for, as with http.TimeoutHandler, has not been ignored.
+		// waits for, as with http.TimeoutHandler, has not been ignored. One that is too
+		// large is given up, as net/http does once an http.MaxBytesReader has tripped.
 		x.hears = !x.reading
+		if x.hears && x.status == http.StatusRequestEntityTooLarge && x.bodyState < bodyDone {
+			x.bodyState, x.close = bodyWrecked, true
+		}
 	})
 	w.trailers()
 }

@@ -297,13 +297,13 @@ func (c *conn) drop(n int64, within time.Duration) bool {
 // client may still be sending: closing then would reset the connection, and the
 // client might lose the response (RFC 9112, section 9.6). Without CloseWrite, as
 // in most wrappers of a connection, a client that waits for the end of the
-// connection does not see it meanwhile.
+// connection does not see it meanwhile. Shutdown does not wait long for it.
 func (c *conn) last(unread bool) bool {
 	if !c.flush() || !unread {
 		return false
 	}
 	within := beforeReset
-	if half, ok := c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+	if half, ok := c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil && !c.srv.closing.Load() {
 		within = lingering
 	}
 	if c.drop(lingerBytes, within) { // the client keeps sending: leave it time to see the response
@@ -318,7 +318,7 @@ var lingering = 5 * time.Second
 
 // lingerBytes bounds the same two in bytes; for beforeReset the connection then stays open
 // and nothing is read, so that the client sees the response before the reset. Without
-// CloseWrite, beforeReset also bounds the reading before a close.
+// CloseWrite, and after Shutdown, beforeReset also bounds the reading before a close.
 const (
 	lingerBytes = 16 << 20
 	beforeReset = 500 * time.Millisecond

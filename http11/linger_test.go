@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 )
@@ -83,4 +85,69 @@ func TestShutdownWhileLingering(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A client that keeps its connection open after a refused upload does not hold up
+// Shutdown, as with net/http.
+func TestShutdownLeavesUploads(t *testing.T) {
+	defer func(d time.Duration) { lingering = d }(lingering)
+	lingering = time.Hour
+	called, goOn := make(chan bool, 1), make(chan bool)
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		called <- true
+		<-goOn
+		http.Error(w, "no", http.StatusServiceUnavailable)
+	})
+	look := func(t *testing.T, addr string, shutdown func(context.Context) error, closing func() bool) {
+		nc, r := dial(t, addr, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\nabc")
+		defer nc.Close()
+		<-called
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		down := make(chan error, 1)
+		go func() { down <- shutdown(ctx) }()
+		waitFor(t, "Shutdown to begin", closing)
+		goOn <- true
+		if resp, _ := answer(t, r); resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		if err := <-down; err != nil {
+			t.Error(err)
+		}
+	}
+	reference := httptest.NewServer(h)
+	defer reference.Close()
+	look(t, reference.Listener.Addr().String(), reference.Config.Shutdown, func() bool {
+		nc, err := net.Dial("tcp", reference.Listener.Addr().String())
+		if err == nil {
+			nc.Close()
+		}
+		return err != nil
+	})
+	eachEngine(t, func(t *testing.T) {
+		s := &Server{Handler: Adapt(h)}
+		look(t, serve(t, s), s.Shutdown, s.closing.Load)
+	})
+}
+
+// 413 does not wait for the rest of the body that it refuses.
+func TestAdaptRefusesAtOnce(t *testing.T) {
+	defer func(d time.Duration) { lingering = d }(lingering)
+	lingering = time.Hour
+	for name, body := range map[string]string{
+		"length": "Content-Length: 100\r\n\r\n0123456789012345", "chunks": "Transfer-Encoding: chunked\r\n\r\n10\r\n0123456789012345\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			likeNetHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+				if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 10)); err != nil {
+					http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+				}
+			}, nil, func(t *testing.T, addr string) string {
+				nc, r := dial(t, addr, "POST / HTTP/1.1\r\nHost: h\r\n"+body)
+				defer nc.Close()
+				resp, text := answer(t, r)
+				return fmt.Sprint(resp.Status, strings.TrimSpace(text), resp.Close)
+			})
+		})
+	}
 }
