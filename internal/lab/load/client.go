@@ -151,7 +151,7 @@ func (c *client) receive() error {
 		_, err := c.in.Discard(len(c.message))
 		return err
 	}
-	length, closing, err := c.head("200")
+	length, closing, err := c.head("2")
 	switch {
 	case err != nil:
 		return err
@@ -174,16 +174,18 @@ func (c *client) receive() error {
 // chunked is the length of a chunked response.
 const chunked = -2
 
-// head reads the head of a response and checks its status. length is -1 without a Content-Length.
+// head reads the head of a response, whose status must begin with want. length is -1 without a Content-Length.
 func (c *client) head(want string) (length int, closing bool, err error) {
 	status, err := c.in.ReadSlice('\n')
 	if err != nil {
 		return 0, false, err
 	}
-	if !bytes.HasPrefix(status, []byte("HTTP/1.1 "+want+" ")) {
-		return 0, false, fmt.Errorf("answer %q, want %s", bytes.TrimSpace(status), want)
+	if !bytes.HasPrefix(status, []byte("HTTP/1.1 "+want)) {
+		return 0, false, fmt.Errorf("answer %q, want %s", bytes.TrimSpace(status), (want + "xx")[:3])
 	}
-	length = -1
+	if length = -1; bytes.HasPrefix(status, []byte("HTTP/1.1 204")) {
+		length = 0
+	}
 	for {
 		line, err := c.in.ReadSlice('\n')
 		if err != nil {

@@ -5,7 +5,7 @@
 // schedule that does not wait for responses, and response time counts from when a
 // request was due. A connection has one request in flight; later ones wait and
 // are sent late, and their response time includes the delay (the method of
-// wrk2). Without a rate it is a closed loop. Responses other than 200 and failed
+// wrk2). Without a rate it is a closed loop. Responses other than 2xx and failed
 // connections are counted; a failed connection is reopened.
 //
 // Connections may be upgraded first; they then carry messages that the server echoes.
@@ -64,7 +64,7 @@ type Config struct {
 
 // Result is the outcome of a load.
 type Result struct {
-	Due, Done int64 // Done counts responses with status 200
+	Due, Done int64 // Done counts responses with status 2xx
 	Failed    int64
 	FirstErr  error // of the failed requests
 	// HalfOpen is the number of half-open connections at the end; Reopened counts

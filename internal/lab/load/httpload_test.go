@@ -144,6 +144,19 @@ func TestFailuresAreCounted(t *testing.T) {
 	})
 }
 
+// TestAnyStatusOfSuccess: a POST is often answered with 201 or 204, which has no body.
+func TestAnyStatusOfSuccess(t *testing.T) {
+	for _, status := range []int{http.StatusCreated, http.StatusAccepted, http.StatusNoContent} {
+		handler := func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }
+		c := Config{Rate: 10, Duration: time.Second, BodyBytes: 5}
+		simulate(t, c, &http.Server{Handler: http.HandlerFunc(handler)}, func(r Result) {
+			if r.Done != 10 || r.Failed != 0 {
+				t.Errorf("%d: done %d, failed %d: %v", status, r.Done, r.Failed, r.FirstErr)
+			}
+		})
+	}
+}
+
 func TestMisuse(t *testing.T) {
 	for _, tc := range []struct {
 		c    Config
