@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,6 +185,11 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	if c.Index < len(l.records) && l.records[c.Index] != nil {
 		rec := l.records[c.Index]
 		l.took(rec)
+		was, is := rec.Cell.GC.Env(cell.EnvLimit), c.GC.Env(cell.EnvLimit)
+		if c.Index == 0 && !slices.Equal(was, is) { // the flags are the same
+			return nil, Misused(fmt.Errorf("tune: --resume: run %d compares with today's %s, which is %s now: set it as it "+
+				"was, or leave out --resume", l.ID, strings.Join(was, " "), strings.Join(is, " ")))
+		}
 		if rec.Cell.Key() != c.Key() {
 			return nil, Misused(fmt.Errorf("tune: --resume: run %d measured other settings (cell %d is %s): give the same "+
 				"flags, or leave out --resume", l.ID, c.Index, rec.Cell.Key()))

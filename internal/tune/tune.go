@@ -399,7 +399,7 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 				with += variantText(name)
 			}
 		}
-		return rec, fmt.Errorf("tune: the program failed with %s%s: %w%s", with, before, rec.Err, panicLine(rec.Stderr))
+		return rec, fmt.Errorf("tune: the run with %s failed%s: %w%s", with, before, rec.Err, panicLine(rec.Stderr))
 	}
 	t.noises = append(t.noises, rec.Noise)
 	if c.Pod == t.Base.Pod { // a pod may be too small for the load: its verdict says so
