@@ -23,7 +23,8 @@ const (
 	//
 	// TLS connections, and those not of package net, have a goroutine each.
 	// Context.Conn does not return a *net.TCPConn; Hijack does. A connection that
-	// the listener has returned is closed, and served by a duplicate. Linux only;
+	// the listener has returned is closed, and served by a duplicate. In a bubble of
+	// testing/synctest use Goroutines: loops never block durably. Linux only;
 	// elsewhere Serve fails with errors.ErrUnsupported.
 	Readiness
 )
