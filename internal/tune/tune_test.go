@@ -248,7 +248,7 @@ func TestRepeatsWhatFailsByChance(t *testing.T) {
 		fails []int
 		want  string // of the error
 	}{
-		"twice": {[]int{3, 9}, ""}, "at first": {[]int{1}, "failed with GOGC=100: exit"},
+		"twice": {[]int{3, 9}, ""}, "at first": {[]int{1}, "with GOGC=100 failed: exit"},
 		"often": {[]int{3, 5, 6}, "after 3 good runs and 2 runs that failed and were repeated: exit"},
 	} {
 		program, rng, runs := program(0.3), rand.New(rand.NewPCG(5, 5)), 0
