@@ -143,11 +143,12 @@ func TestRunFindsWhatIsBest(t *testing.T) {
 			t.Errorf("took %v s of a budget of 180", a.Seconds)
 		}
 		var b strings.Builder
+		a.Today.LiveBytes = 683 << 10
 		if err := a.Write(&b); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{" GOMEMLIMIT=420MiB: ", "less CPU time", "CPU time is per GiB allocated",
-			"today GOGC=100, 220 MiB", "restored; what larger heaps left resident falls", "proven in 6", a.Headline} {
+			"today GOGC=100, 220 MiB resident, 683 KiB live", "restored; what larger heaps left resident falls", "proven in 6", a.Headline} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("no %q in\n%s", want, &b)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -165,10 +166,10 @@ func (r *Answer) Write(w io.Writer) error {
 			fmt.Fprintf(&b, "  %s was %s\n", a.GC, a.Refused)
 		}
 	}
-	fmt.Fprintf(&b, "server    today GOGC=%s, %d MiB resident", r.Today.Found, r.Today.ResidentBytes/mib)
+	fmt.Fprintf(&b, "server    today GOGC=%s, %s resident", r.Today.Found, text.Bytes(float64(r.Today.ResidentBytes)))
 	slow := ""
 	if r.Today.LiveBytes > 0 { // it was not restarted, and the runtime returns memory slowly
-		fmt.Fprintf(&b, ", %d MiB live", r.Today.LiveBytes/mib)
+		fmt.Fprintf(&b, ", %s live", text.Bytes(float64(r.Today.LiveBytes)))
 		slow = "; what larger heaps left resident falls slowly"
 	}
 	per := r.Unit
