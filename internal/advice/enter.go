@@ -34,8 +34,8 @@ func enter(p *profile.Profile) (found bool) {
 		return false
 	}
 	for _, s := range p.Sample {
-		if len(s.Location) == 0 {
-			continue
+		if len(s.Location) == 0 || s.Location[0].Mapping != p.Mapping[0] {
+			continue // of a merged profile: of another program
 		}
 		name := calls(s.Location[0].Address)
 		if !allocates(name) {

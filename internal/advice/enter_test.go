@@ -3,10 +3,13 @@ package advice
 import (
 	"cmp"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/pprof/profile"
 )
 
 const boxing = `package m
@@ -141,5 +144,47 @@ func TestInlinedCodeIsThatOfItsFunction(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not in the account: %v", want)
+	}
+}
+
+// TestCallsOfOtherPrograms: of a merged profile, the addresses of another program say nothing.
+func TestCallsOfOtherPrograms(t *testing.T) {
+	dir := tree(t, map[string]string{"main.go": `package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/pprof"
+)
+
+var kept []byte
+
+func main() {
+	runtime.MemProfileRate = 1
+	kept = make([]byte, len(os.Args))
+	pprof.Lookup("allocs").WriteTo(os.Stdout, 0)
+}
+`})
+	run(t, dir, "go", "build", "-o", "prog", "main.go")
+	out, err := exec.Command(filepath.Join(dir, "prog")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, own := range []bool{true, false} {
+		p, err := profile.ParseData(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if buildID(p.Mapping[0].File) == "" {
+			t.Skip("no program whose calls can be read")
+		}
+		for _, l := range p.Location {
+			if !own {
+				l.Mapping = &profile.Mapping{}
+			}
+		}
+		if enter(p) != own {
+			t.Errorf("own program %v: entered %v", own, !own)
+		}
 	}
 }
