@@ -62,9 +62,13 @@ const (
 // code and why the memory is on the heap, then the largest other sites.
 func printAccount(b *strings.Builder, e *advice.Evidence) {
 	a := e.Account
-	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it (the profile has %s in %s objects; "+
-		"explained: %.1f %% of bytes, %.1f %% of objects; the lifetime is %s):\n", text.Bytes(float64(e.Total.Bytes)),
-		text.Count(float64(e.Total.Objects)), 100*a.Explained.Bytes, 100*a.Explained.Objects, a.Known())
+	has := "has CPU time alone; one of heap or allocs counts what is made"
+	if e.Total.Objects > 0 {
+		has = fmt.Sprintf("has %s in %s objects; explained: %.1f %% of bytes, %.1f %% of objects; the lifetime is %s",
+			text.Bytes(float64(e.Total.Bytes)), text.Count(float64(e.Total.Objects)), 100*a.Explained.Bytes,
+			100*a.Explained.Objects, a.Known())
+	}
+	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it (the profile %s):\n", has)
 	var rest []advice.Explained
 	remedies := 0
 	for _, s := range a.ByVerdict() {

@@ -124,6 +124,9 @@ func (e *Explained) average() {
 
 // Made says how many objects are made, and how large they are.
 func (e *Explained) Made() string {
+	if e.Objects == 0 {
+		return "not counted in a profile of CPU time"
+	}
 	const exact = 0.03
 	number := text.Plural(int(e.Objects), "object")
 	if e.Within > exact {
