@@ -41,7 +41,14 @@ func Open(ctx context.Context, name string, c Config) (*Report, error) {
 		return nil, err
 	}
 	defer core.Close()
-	return read(ctx, name, nil, image.Source{Memory: core, Program: core.Program}, c)
+	r, err := read(ctx, name, nil, image.Source{Memory: core, Program: core.Program}, c)
+	switch {
+	case core.Cut != nil && err != nil:
+		return nil, fmt.Errorf("heap: core %s: %w: %w", name, core.Cut, err)
+	case core.Cut != nil:
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the core: %v", core.Cut))
+	}
+	return r, err
 }
 
 func process(ctx context.Context, pid int, c Config) (*Report, error) {

@@ -246,6 +246,16 @@ func TestCoreSaysWhatTheProcessDoes(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another build") {
 		t.Errorf("a core with another build of its program: %v", err)
 	}
+	info, err := os.Stat(name)
+	if err == nil {
+		err = os.Truncate(name, info.Size()/2)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), name, Config{}); err == nil || !strings.Contains(err.Error(), "it is cut off") {
+		t.Errorf("half of a core: %v", err)
+	}
 }
 
 func TestWhatCannotBeRead(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 type Core struct {
 	Program *Program
 	Maps    []Mapping
+	Cut     error // not nil if the file ends before the memory that it claims to have
 
 	file     io.Closer
 	machine  elf.Machine
@@ -38,11 +39,10 @@ func OpenCore(path, binary string) (*Core, error) {
 		return nil, fmt.Errorf("target: core %s: %w", path, err)
 	}
 	if binary == "" {
-		binary = c.executable()
-	}
-	if binary == "" {
-		file.Close()
-		return nil, fmt.Errorf("target: core %s does not name its executable: name it with --binary", path)
+		if binary, err = c.executable(); err != nil {
+			file.Close()
+			return nil, fmt.Errorf("target: the executable of core %s: %w (name it with --binary)", path, err)
+		}
 	}
 	if c.Program, err = OpenProgram(binary, binary); err != nil {
 		file.Close()
@@ -95,10 +95,13 @@ func IsCore(path string) bool {
 		elf.Type(binary.LittleEndian.Uint16(head[16:])) == elf.ET_CORE
 }
 
+// errCut is wrapped in what is said about a core whose end is missing.
+var errCut = errors.New("it is cut off: take it with 'ulimit -c unlimited' and room on the disk")
+
 func (c *Core) read(file io.ReaderAt) error {
 	f, err := elf.NewFile(file)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("it is cut off: %w; take it with 'ulimit -c unlimited' and room on the disk", err)
+		return fmt.Errorf("%w: %w", errCut, err)
 	}
 	if err != nil {
 		return err
@@ -111,6 +114,9 @@ func (c *Core) read(file io.ReaderAt) error {
 		switch {
 		case p.Type == elf.PT_LOAD && p.Filesz > 0:
 			c.segments = append(c.segments, p)
+			if _, err := p.ReadAt(make([]byte, 1), int64(p.Filesz-1)); err != nil {
+				c.Cut = fmt.Errorf("%w: memory at %#x is missing", errCut, p.Vaddr+p.Filesz-1)
+			}
 		case p.Type == elf.PT_NOTE && p.Filesz > maxNotes:
 			return fmt.Errorf("notes of %d bytes", p.Filesz)
 		case p.Type == elf.PT_NOTE:
@@ -203,18 +209,23 @@ func (c *Core) noteFiles(b []byte) error {
 }
 
 // executable returns the file of the first mapping that is mapped from its start and
-// is a Go program.
-func (c *Core) executable() string {
-	for _, m := range c.Maps {
+// is a Go program, or why the first of them is none.
+func (c *Core) executable() (string, error) {
+	first := errors.New("it names none")
+	for i, m := range c.Maps {
 		if m.Offset != 0 {
 			continue
 		}
-		if p, err := OpenProgram(m.File, m.File); err == nil {
+		p, err := OpenProgram(m.File, m.File)
+		if err == nil {
 			p.Close()
-			return m.File
+			return m.File, nil
+		}
+		if i == 0 {
+			first = err
 		}
 	}
-	return ""
+	return "", first
 }
 
 // setBias uses the list of files. If the executable has moved since the core was written, the

@@ -76,13 +76,43 @@ func TestCore(t *testing.T) {
 
 func TestBrokenCores(t *testing.T) {
 	good := core(note(noteFiles, files(1, 2, 3, "x")), []byte("memory"))
-	for n := range len(good) - len("memory") { // memory may be cut off: reading it fails
+	for n := range len(good) - len("memory") {
 		if c, err := readCore(good[:n]); err == nil && len(c.Maps) == 1 {
 			t.Errorf("a core cut to %d of %d bytes was read", n, len(good))
 		}
 	}
 	if _, err := readCore(good[:40]); err == nil || !strings.Contains(err.Error(), "it is cut off: ") {
 		t.Errorf("a core cut to 40 bytes: %v", err)
+	}
+}
+
+// TestCutCores: memory may be cut off. What is left can be read, and what is missing is said.
+func TestCutCores(t *testing.T) {
+	good := core(note(noteFiles, files(1, 2, 3, "x")), []byte("memory"))
+	for left, want := range map[int]bool{0: false, 3: false, 6: true} {
+		c, err := readCore(good[:len(good)-6+left])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if whole := c.Cut == nil; whole != want {
+			t.Errorf("%d bytes of memory left: %v", left, c.Cut)
+		}
+		if err := c.Read([]Range{{Addr: 0x1000, Data: make([]byte, left)}}); err != nil {
+			t.Errorf("%d bytes left: %v", left, err)
+		}
+	}
+}
+
+// TestExecutableOfACore: one that has moved is named.
+func TestExecutableOfACore(t *testing.T) {
+	for file, want := range map[string]string{"/nowhere/x": "open /nowhere/x: ", "core_test.go": "not a Go program", "": "names none"} {
+		c := new(Core)
+		if file != "" {
+			c.Maps = []Mapping{{File: file}, {File: "/nowhere/lib.so"}}
+		}
+		if _, err := c.executable(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", file, err, want)
+		}
 	}
 }
 
