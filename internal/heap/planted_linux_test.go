@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -197,6 +198,41 @@ func findPlanted(t *testing.T, program, leak, want string, config Config) {
 	for _, h := range all[:min(8, len(all))] {
 		t.Errorf("%9d %s  %s; mostly %s", h.Retained, h.Path, h.Type, h.Mostly)
 	}
+}
+
+// TestMemoryOfAReading: a heap that takes more memory to read than there is free is not read.
+func TestMemoryOfAReading(t *testing.T) {
+	alone(t)
+	for _, plant := range []string{"map", "chain"} {
+		pid, _, _ := started(t, build(t, own, ""), plant)
+		debug.FreeOSMemory()
+		if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the peak begins again
+			t.Skip(err)
+		}
+		before := status(t, "VmHWM")
+		c := Config{Config: image.Config{MaxPause: time.Minute}}
+		if _, err := Open(t.Context(), fmt.Sprint(pid), c); err != nil {
+			t.Fatal(err)
+		}
+		c.FreeBytes = status(t, "VmHWM") - before
+		if _, err := Open(t.Context(), fmt.Sprint(pid), c); err == nil || !strings.Contains(err.Error(), "are free here") {
+			t.Errorf("%s: a reading that took %d MB was made with as many free: %v", plant, c.FreeBytes>>20, err)
+		}
+	}
+}
+
+// status returns a line of our own /proc/self/status that is in kB, in bytes.
+func status(t *testing.T, name string) (n uint64) {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(data), "\n"+name+":")
+	if _, err := fmt.Sscan(after, &n); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n << 10
 }
 
 // TestStacksCount: copying a large stack takes time too, so a small heap does not prevent a fork.

@@ -33,8 +33,16 @@ type Source struct {
 type Config struct {
 	MaxPause  time.Duration // of the target; 0 for no bound
 	ForkAbove time.Duration // predicted pause from which on a fork is copied instead; 0 for never
-	FreeBytes uint64        // available to the copy; 0 for no bound
+	FreeBytes uint64        // available to the reading; 0 for no bound
 }
+
+// What a reading takes besides the copy, in bytes. The kernel would end the process that is read as
+// likely as the one that reads. A test of package heap holds both.
+const (
+	slotBytes   = 64       // for each slot: marks, edges, dominators
+	readerBytes = 40 << 20 // line tables, variables, types
+	bssCopies   = 2        // of the variables without pointers, which are searched
+)
 
 // ErrPause is wrapped in the error of a copy that would take too long.
 var ErrPause = errors.New("the pause would be too long")
@@ -157,16 +165,20 @@ func (r *reader) prepare(c Config) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	now := uint64(0)
+	now, slots := uint64(0), uint64(0)
 	for i := range spans {
+		slots += uint64(spans[i].N)
 		if !spans[i].NoScan {
 			now += spans[i].Bytes()
 		}
 	}
-	size := now + now/8 + 16<<20
-	if c.FreeBytes > 0 && size > c.FreeBytes {
-		return 0, fmt.Errorf("image: the copy needs %d MB, and %d MB are free here: read a core file on another machine",
-			size>>20, c.FreeBytes>>20)
+	size, bss := now+now/8+16<<20, uint64(0)
+	for i := range r.im.Modules {
+		bss += min(r.im.Modules[i].endNoPtrBSS-r.im.Modules[i].noPtrBSS, 1<<40)
+	}
+	if whole := size + slots*slotBytes + bss*bssCopies + readerBytes; c.FreeBytes > 0 && whole > c.FreeBytes {
+		return 0, fmt.Errorf("image: reading this heap takes up to %d MB, and %d MB are free here: "+
+			"read a core file on another machine", whole>>20, c.FreeBytes>>20)
 	}
 	if r.im.buffer, err = newBuffer(size); err != nil {
 		return 0, fmt.Errorf("image: no memory for the copy: %w", err)

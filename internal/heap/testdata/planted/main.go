@@ -318,6 +318,7 @@ func init() {
 
 // Roots that are not leaks.
 var (
+	chain   *ring
 	cleaned *record
 	handles []weak.Pointer[[each]byte]
 )
@@ -346,6 +347,11 @@ func init() {
 			go panicking(blob())
 		}
 		settled()
+	}
+	leaks["chain"] = func() {
+		for range 4 << 20 {
+			chain = &ring{next: chain}
+		}
 	}
 	leaks["cleanup"] = func() {
 		cleaned = new(record)
