@@ -29,12 +29,23 @@ type Holder struct {
 
 // Holders lists the paths that hold at least a share of the live heap, largest first.
 func (r *Report) Holders(share float64) []Holder {
-	w := &holders{r: r, least: uint64(share * float64(r.Live)), weights: make(map[*Node]uint64)}
+	w := &holders{r: r, least: uint64(share * float64(r.Live)), all: []Holder{}, weights: make(map[*Node]uint64)}
 	for _, c := range r.Tree.Children {
 		w.emit(c, []*Node{c})
 	}
 	slices.SortStableFunc(w.all, func(a, b Holder) int { return cmp.Compare(b.Retained, a.Retained) })
 	return w.all
+}
+
+// below returns the bytes of variables and goroutines that hold less than a share of the live heap each.
+func (r *Report) below(share float64) (sum uint64) {
+	w := &holders{least: uint64(share * float64(r.Live)), weights: make(map[*Node]uint64)}
+	for _, c := range r.Tree.Children {
+		if w.weight(c) < w.least {
+			sum += c.Retained
+		}
+	}
+	return sum
 }
 
 type holders struct {
@@ -122,7 +133,7 @@ func (w *holders) line(n *Node, path []*Node) Holder {
 		h.Mostly = pathOf(rest) + " " + rest[len(rest)-1].Type
 	}
 	h.CPU, h.Duplicates = h.Mark*w.r.Collector.share(), n.Duplicates
-	a, mark := remedy(path, rest, h.Unused, h.Duplicates), 0.0
+	a, mark := w.r.remedy(path, rest, h.Unused, h.Duplicates), 0.0
 	if a.unmarked {
 		mark = h.Mark
 	}

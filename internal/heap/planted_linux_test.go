@@ -30,6 +30,7 @@ var own = toolchains[max(1, slices.Index(toolchains, runtime.Version()))]
 // information and without.
 var planted = []struct{ leak, holder, stripped string }{
 	{"map", "main.app.byID", "map[int]*main.record"},
+	{"interface", "main.vault.byID", "global at"},
 	{"atomic", "main.current.v.byID", "global at"},
 	{"reslice", "main.window", "global at"},
 	{"timer", "main.init.func", "main.init.func"},
@@ -197,6 +198,37 @@ func findPlanted(t *testing.T, program, leak, want string, config Config) {
 	t.Errorf("no %q among the first three holders:", want)
 	for _, h := range all[:min(8, len(all))] {
 		t.Errorf("%9d %s  %s; mostly %s", h.Retained, h.Path, h.Type, h.Mostly)
+	}
+}
+
+// TestFirstHolders checks the whole path and the bytes of the first row.
+func TestFirstHolders(t *testing.T) {
+	for _, tc := range []struct{ flags, plant, path string }{
+		{"", "finalizable", "main.app.byID"}, // a finalizer does not hold what its object holds
+		{"", "cleanup", "finalizers and cleanups of main.init."},
+		{"-ldflags=-s -w", "shards", "variables and goroutines that hold little each"}, // elements of an array
+	} {
+		pid, live, _ := started(t, build(t, own, tc.flags), tc.plant)
+		r, err := Open(t.Context(), fmt.Sprint(pid), Config{Config: image.Config{MaxPause: time.Minute}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := r.Holders(0.01)
+		if len(all) == 0 || !strings.HasPrefix(all[0].Path, tc.path) || all[0].Retained < live/100*95 {
+			t.Errorf("%s: of %d bytes: %+v", tc.plant, live, all)
+		}
+	}
+}
+
+// TestTypesInAPool: a pool takes interfaces apart.
+func TestTypesInAPool(t *testing.T) {
+	pid, _, _ := started(t, build(t, own, ""), "pool")
+	r, err := Open(t.Context(), fmt.Sprint(pid), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Untyped > r.Live/20 {
+		t.Errorf("%d of %d live bytes are of a type that is not known", r.Untyped, r.Live)
 	}
 }
 

@@ -29,7 +29,7 @@ type aid struct {
 func gone(n *Node, do string) aid { return aid{do, size(n.Retained), n.Retained, true} }
 
 // remedy returns what to do about the holder at the end of a path; rest is the main path below it.
-func remedy(path, rest []*Node, unused, duplicates uint64) aid {
+func (r *Report) remedy(path, rest []*Node, unused, duplicates uint64) aid {
 	n := path[len(path)-1]
 	var elem *Node
 	if len(rest) > 0 {
@@ -47,8 +47,7 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 		return aid{"keep each string once: package unique", size(duplicates), duplicates, false}
 	case strings.Contains(n.Label, "timers.heap") || strings.Contains(n.Type, "timerWhen"):
 		return gone(n, "stop timers that are done with: Timer.Stop, or a context that is cancelled")
-	case strings.HasPrefix(path[0].Label, "goroutine ") && path[0].Label != "goroutine runtime.main" &&
-		(len(path) == 1 || strings.HasPrefix(n.Label, " in ")):
+	case r.waits(path[0].Label) && (len(path) == 1 || strings.HasPrefix(n.Label, " in ")):
 		return gone(n, "end the goroutines that do no work: a closed channel or a cancelled context")
 	case strings.HasPrefix(n.Type, "map["):
 		if elem != nil && elem.Objects > 8 {
@@ -60,12 +59,32 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 	case strings.HasPrefix(n.Type, "chan "):
 		return gone(n, "a smaller buffer, or a reader that keeps up")
 	case elem != nil && strings.HasPrefix(elem.Type, "map["):
-		return remedy(append(slices.Clip(path), elem), rest[1:], 0, 0)
+		return r.remedy(append(slices.Clip(path), elem), rest[1:], 0, 0)
 	case elem != nil && elem.Objects > 1000 && !strings.HasPrefix(elem.Type, "runtime."):
 		return aid{"values in one slice, or package slab, instead of an object each",
 			fmt.Sprintf("%d objects to mark", elem.Objects), 0, true}
 	}
 	return aid{}
+}
+
+// waits reports whether a root is the goroutines of one start, besides main's, and those of them that hold
+// most wait.
+func (r *Report) waits(root string) bool {
+	start, ok := strings.CutPrefix(root, "goroutine ")
+	if !ok || start == "runtime.main" {
+		return false
+	}
+	waiting, running := uint64(0), uint64(0)
+	for i := range r.Goroutines {
+		switch g := &r.Goroutines[i]; {
+		case g.Start != start:
+		case g.Wait != "":
+			waiting += g.Retained + g.Stacks
+		default:
+			running += g.Retained + g.Stacks
+		}
+	}
+	return waiting >= running
 }
 
 // pooled reports whether a node is a pool, what a pool keeps for each P, a queue of one, or the runtime's list of

@@ -3,6 +3,7 @@ package heap
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -90,16 +91,49 @@ func TestHoldersOfACache(t *testing.T) {
 	}
 }
 
-// TestGoroutinesAreToEnd: stacks of goroutines get a remedy, main's does not.
+// TestGoroutinesAreToEnd: stacks of goroutines that wait get a remedy. Main's, and those that work, do not.
 func TestGoroutinesAreToEnd(t *testing.T) {
-	for label, want := range map[string]string{"goroutine main.leak.func1": "end the goroutines that do no work", "goroutine runtime.main": ""} {
-		frame := &Node{Label: " in main.f", Type: "unknown", Retained: 1000, Objects: 9}
-		root := &Node{Label: label, Retained: 1000, Children: []*Node{frame}}
-		r := &Report{Totals: graph.Totals{Live: 1000}, Tree: &Node{Retained: 1000, Children: []*Node{root}}}
+	const end = "end the goroutines that do no work"
+	for _, tc := range []struct {
+		start         string
+		waits, works  uint64
+		remedy, label string
+	}{
+		{"main.leak.func1", 900, 0, end, " in main.f"},
+		{"main.leak.func1", 900, 100, end, " in main.f"},
+		{"main.leak.func1", 100, 900, "", " in main.f"},
+		{"main.leak.func1", 900, 0, "", ".x"},
+		{"runtime.main", 900, 0, "", " in main.f"},
+	} {
+		frame := &Node{Label: tc.label, Type: "unknown", Retained: 1000, Objects: 9}
+		root := &Node{Label: "goroutine " + tc.start, Retained: 1000, Children: []*Node{frame}}
+		r := &Report{Totals: graph.Totals{Live: 1000}, Tree: &Node{Retained: 1000, Children: []*Node{root}},
+			Goroutines: []Goroutines{{Start: tc.start, Wait: "select", Retained: tc.waits}, {Start: tc.start, Retained: tc.works},
+				{Start: "main.other", Retained: 5000}}}
 		all := r.Holders(0.01)
-		if len(all) != 1 || !strings.HasPrefix(all[0].Remedy, want) || want == "" && all[0].Remedy != "" {
-			t.Errorf("%s: %+v, want %q", label, all, want)
+		if len(all) != 1 || !strings.HasPrefix(all[0].Remedy, tc.remedy) || tc.remedy == "" && all[0].Remedy != "" {
+			t.Errorf("%+v: %+v", tc, all)
 		}
+	}
+}
+
+// TestManySmallHolders: what no row lists is summed up, and JSON has a list of rows even if it is empty.
+func TestManySmallHolders(t *testing.T) {
+	r := &Report{Totals: graph.Totals{Live: 100_000}, Tree: &Node{Retained: 100_000}}
+	for i := range 200 {
+		r.Tree.Children = append(r.Tree.Children, &Node{Label: fmt.Sprint("global at ", i), Retained: 400, Objects: 1})
+	}
+	var b strings.Builder
+	if err := r.Write(&b, View{Lines: 5, Share: 0.01}); err != nil || !strings.Contains(b.String(), " 80 % ") ||
+		!strings.Contains(b.String(), "what holds less than 1 % each: --share") {
+		t.Errorf("%v\n%s", err, &b)
+	}
+	if got, err := json.Marshal(r.Document(0.01)); err != nil || !bytes.Contains(got, []byte(`"holders":[]`)) {
+		t.Errorf("%v\n%s", err, got)
+	}
+	b.Reset()
+	if err := r.Write(&b, View{Lines: 5, Share: 0.001}); err != nil || strings.Contains(b.String(), "less than") {
+		t.Errorf("all are listed: %v\n%s", err, &b)
 	}
 }
 
@@ -107,7 +141,7 @@ func TestGoroutinesAreToEnd(t *testing.T) {
 func TestRemedyOfAMapInAStruct(t *testing.T) {
 	elem := &Node{Label: "[]", Type: "main.Item", Retained: 900, Objects: 90_000}
 	table := &Node{Label: ".m", Type: "map[int]*main.Item", Retained: 950, Objects: 1026, Children: []*Node{elem}}
-	a := remedy([]*Node{{Label: "main.store", Type: "main.store", Retained: 1000}}, []*Node{table, elem}, 0, 0)
+	a := new(Report).remedy([]*Node{{Label: "main.store", Type: "main.store", Retained: 1000}}, []*Node{table, elem}, 0, 0)
 	if !strings.HasPrefix(a.do, "bound it") || a.saves != "90000 objects to mark" {
 		t.Errorf("the remedy is %+v", a)
 	}
@@ -118,7 +152,7 @@ func TestRemedyOfAPool(t *testing.T) {
 	for typ, want := range map[string]string{"unknown": "do not put back", "main.local": "keep a copy"} {
 		path := []*Node{{Label: "main.buffers"}, {Label: ".local", Type: typ}, {Label: " → ", Type: "main.buffer"},
 			{Label: ".b", Type: "[]uint8", Retained: 4 << 20, Unused: 4 << 20}}
-		if a := remedy(path, nil, 4<<20, 0); !strings.HasPrefix(a.do, want) {
+		if a := new(Report).remedy(path, nil, 4<<20, 0); !strings.HasPrefix(a.do, want) {
 			t.Errorf("%s: the remedy is %+v, want %q", typ, a, want)
 		}
 	}

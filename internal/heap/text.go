@@ -19,7 +19,7 @@ type View struct {
 func (r *Report) Write(out io.Writer, v View) error {
 	w := bufio.NewWriter(out)
 	r.writeHead(w)
-	writeHolders(w, r.Holders(v.Share), v.Lines)
+	r.writeHolders(w, v)
 	r.writeTypes(w, v.Lines)
 	r.writeGoroutines(w, v.Lines)
 	for _, warning := range r.Warnings {
@@ -46,11 +46,12 @@ func (r *Report) stopped() string {
 
 func count(n uint64) string { return text.Count(float64(n)) }
 
-func writeHolders(w io.Writer, all []Holder, lines int) {
+func (r *Report) writeHolders(w io.Writer, v View) {
+	all := r.Holders(v.Share)
 	fmt.Fprintf(w, "\n%10s %6s %6s %6s %9s  holder\n", "retained", "live", "mark", "CPU", "objects")
 	for i, h := range all {
-		if i == lines {
-			fmt.Fprintf(w, "%41s  and %d more: --lines\n", "", len(all)-lines)
+		if i == v.Lines {
+			fmt.Fprintf(w, "%41s  and %d more: --lines\n", "", len(all)-v.Lines)
 			break
 		}
 		cpu := ""
@@ -81,7 +82,10 @@ func writeHolders(w io.Writer, all []Holder, lines int) {
 			fmt.Fprintf(w, "\n")
 		}
 	}
-	if len(all) == 0 {
+	if rest := r.below(v.Share); share(rest, r.Live) > v.Share {
+		fmt.Fprintf(w, "%10s %4.0f %% %25s  what holds less than %.3g %% each: --share\n", size(rest),
+			100*share(rest, r.Live), "", 100*v.Share)
+	} else if len(all) == 0 {
 		fmt.Fprintf(w, "no path holds enough: lower --share\n")
 	}
 }

@@ -385,8 +385,12 @@ func children(idom, preorder []uint32) (first, next []uint32) {
 // leastShare bounds the tree: it drops nodes below 1/leastShare of the live heap.
 const leastShare = 5000
 
+// little is the label of the node for the roots that are each too small for the tree. The elements
+// of an array are such roots if its variable has no name.
+const little = "variables and goroutines that hold little each"
+
 // finish sums what lies below each node, sorts the tree, and drops small nodes and
-// the fields needed only to build it.
+// the fields needed only to build it. Small roots become one.
 func (a *analysis) finish(n *Node, least uint64) {
 	n.below, n.parent, n.Reached = nil, nil, n.Bytes
 	for _, c := range n.Children {
@@ -396,8 +400,25 @@ func (a *analysis) finish(n *Node, least uint64) {
 		n.Pointers += c.Pointers
 		n.Duplicates += c.Duplicates
 	}
-	n.Children = slices.DeleteFunc(n.Children, func(c *Node) bool { return c.Retained < least && len(c.Children) == 0 })
+	rest := &Node{Label: little}
+	n.Children = slices.DeleteFunc(n.Children, func(c *Node) bool {
+		small := c.Retained < least && len(c.Children) == 0
+		if small && n == a.res.Root {
+			rest.add(c)
+		}
+		return small
+	})
+	if rest.Retained > 0 {
+		n.Children = append(n.Children, rest)
+	}
 	slices.SortFunc(n.Children, func(a, b *Node) int {
 		return cmp.Or(cmp.Compare(b.Retained, a.Retained), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Type, b.Type))
 	})
+}
+
+// add adds another node's sums.
+func (n *Node) add(o *Node) {
+	n.Retained, n.Below, n.Reached = n.Retained+o.Retained, n.Below+o.Below, n.Reached+o.Reached
+	n.Bytes, n.Objects, n.Unused = n.Bytes+o.Bytes, n.Objects+o.Objects, n.Unused+o.Unused
+	n.ScanBytes, n.Pointers, n.Duplicates = n.ScanBytes+o.ScanBytes, n.Pointers+o.Pointers, n.Duplicates+o.Duplicates
 }

@@ -294,17 +294,17 @@ func (g *Graph) pointers(slot uint32, visit func(data []byte, at, to uint64)) {
 	}
 }
 
-// finalizable marks what objects with finalizers refer to. The objects themselves are live only
-// if something else refers to them.
+// finalizable marks what objects with finalizers refer to, of those that nothing else refers to.
+// The objects themselves are not live. Others hold by themselves what they refer to.
 func (g *Graph) finalizable() {
 	root := g.root(rootNode{kind: image.Finalizer, name: "objects with a finalizer", g: -1})
 	for _, f := range g.im.Finalizable {
 		slot, span, _ := g.im.Object(f.Object)
-		if span == nil || span.NoScan {
+		if span == nil || span.NoScan || g.state[slot] != unmarked {
 			continue
 		}
-		state := g.state[slot]
-		if t := g.types.At(f.Type); state == unmarked && t != nil && t.Kind == reflect.Pointer && t.Elem != nil {
+		state := uint32(unmarked)
+		if t := g.types.At(f.Type); t != nil && t.Kind == reflect.Pointer && t.Elem != nil {
 			state = g.shapeID(shape{form: value, t: t.Elem, base: uint32(span.Header())})
 		}
 		l, holder := &g.layouts[state], g.layouts[state].shape.String()

@@ -78,7 +78,7 @@ func find(all []gotype.Variable, addr uint64) *gotype.Variable {
 }
 
 // literals names the targets of variables that are globals themselves: in var server
-// = &Server{}, the Server has no name.
+// = &Server{}, the Server has no name. Nor has it if server is an interface.
 func (g *Graph) literals(all []gotype.Variable) []gotype.Variable {
 	seen := make(map[uint64]bool)
 	var found []gotype.Variable
@@ -89,12 +89,15 @@ func (g *Graph) literals(all []gotype.Variable) []gotype.Variable {
 			continue
 		}
 		for _, w := range v.Type.Words() {
-			to := pointee(w.Type)
 			b, ok := g.im.Global(v.Addr + w.Offset)
-			if !ok || to.form != value || seen[b] {
+			if !ok || seen[b] {
 				continue
 			}
 			if _, ok := g.im.Global(b); !ok {
+				continue
+			}
+			to := g.target(w, v.Addr+w.Offset, b)
+			if to.form != value {
 				continue
 			}
 			if known := find(all, b); known != nil && known.Type != nil {
@@ -146,17 +149,26 @@ func (g *Graph) rootShape(r *image.Root) (shape, string) {
 	switch {
 	case r.Kind == image.Stack && r.Func != "":
 		return shape{}, " in " + r.Func
+	case r.Kind == image.Finalizer && r.Func != "":
+		return shape{}, " of " + r.Func
 	case r.Kind != image.Global:
 		return shape{}, ""
 	}
-	before, _ := g.im.Word(r.Addr - 8) // the type of an interface
 	w, ok := g.rootWord(r)
 	if !ok {
+		before, _ := g.im.Word(r.Addr - 8) // the type of an interface
 		return g.hint(before, r.To), ""
 	}
-	l := layout{shape: shape{form: value, t: g.variable(r.Addr).Type}}
-	word := word{known: true, t: w.Type, to: pointee(w.Type)}
-	return g.dynamic(&l, word, nil, before, r.To), w.Path
+	return g.target(w, r.Addr, r.To), w.Path
+}
+
+// target returns the shape of what a variable's word at addr points to.
+func (g *Graph) target(w gotype.Word, addr, to uint64) shape {
+	before := uint64(0)
+	if w.Offset > 0 {
+		before, _ = g.im.Word(addr - 8) // the type of an interface
+	}
+	return g.dynamic(nil, word{known: true, t: w.Type, to: pointee(w.Type)}, nil, before, to)
 }
 
 // rootWord returns the word of a variable that the root is; ok is false if the type is unknown.

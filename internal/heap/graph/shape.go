@@ -217,7 +217,7 @@ func pointee(t *gotype.Type) shape {
 
 // dynamic returns the shape of what a word points to if its type does not determine
 // it: an interface's value, a closure, the parts of a map. before is the preceding
-// word, holder the object that contains it.
+// word, holder the object that contains it; l may be nil if w has a type.
 func (g *Graph) dynamic(l *layout, w word, holder []byte, before, to uint64) shape {
 	switch {
 	case w.t == nil && l.shape.form == mapHead:
@@ -232,6 +232,8 @@ func (g *Graph) dynamic(l *layout, w word, holder []byte, before, to uint64) sha
 		return g.inInterface(g.types.InInterface(w.t.Empty, before), to)
 	case w.t.Kind == reflect.Func:
 		return g.closureAt(to)
+	case w.t.Kind == reflect.UnsafePointer: // an interface taken apart, as package sync does
+		return g.hint(before, to)
 	}
 	return w.to
 }

@@ -50,7 +50,7 @@ type Root struct {
 	Addr uint64 // of the word that contains the pointer; 0 for a register
 	To   uint64
 	G    int32  // index into Goroutines for a root on a stack, else -1
-	Func string // function of the frame
+	Func string // of the frame; of a cleanup's argument, the function that gets it
 	Weak bool   // found conservatively: may not be a pointer
 }
 

@@ -208,10 +208,20 @@ const finalizerType = 24
 // specialRoots turns special records into roots.
 func (im *Image) specialRoots(specials []special) {
 	f := im.Facts
-	add := func(kind Kind, s special, offset uint64) {
-		if offset+8 <= uint64(len(s.data)) {
-			im.Roots = append(im.Roots, Root{Kind: kind, To: le.Uint64(s.data[offset:]), G: -1})
+	add := func(kind Kind, s special, offset uint64) *Root {
+		if offset+8 > uint64(len(s.data)) {
+			return new(Root)
 		}
+		im.Roots = append(im.Roots, Root{Kind: kind, To: le.Uint64(s.data[offset:]), G: -1})
+		return &im.Roots[len(im.Roots)-1]
+	}
+	names := make(map[uint64]string) // of functions, by function value
+	name := func(function uint64) string {
+		if _, ok := names[function]; !ok {
+			pc, _ := im.Word(function)
+			names[function] = im.FuncAt(pc)
+		}
+		return names[function]
 	}
 	for _, s := range specials {
 		switch s.kind {
@@ -228,9 +238,9 @@ func (im *Image) specialRoots(specials []special) {
 			im.Sampled = append(im.Sampled, Sample{Object: s.object, bucket: le.Uint64(s.data[specialHead:])})
 		case specialCleanup:
 			if at, ok := f["runtime.specialCleanup.cleanup"]; ok {
-				for w := range f["runtime.cleanupFn#"] / 8 {
-					add(Finalizer, s, at+8*w)
-				}
+				add(Finalizer, s, at) // an adapter, the function, and its argument
+				function := add(Finalizer, s, at+8).To
+				add(Finalizer, s, at+16).Func = name(function)
 			} else if at, ok := f["runtime.specialCleanup.fn"]; ok {
 				add(Finalizer, s, at)
 			}

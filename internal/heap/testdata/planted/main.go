@@ -112,11 +112,24 @@ func deliver(orders chan *job) {
 	runtime.KeepAlive(orders)
 }
 
+// A keeper whose only value has no name of its own.
+type keeper interface{ keep(*record) }
+
+func (r *registry) keep(one *record) { r.byID[one.id] = one }
+
+var vault keeper = &registry{}
+
 var leaks = map[string]func(){
 	"map": func() {
 		app.byID = make(map[int]*record)
 		for i := range 60 {
 			app.byID[i] = &record{i, blob()}
+		}
+	},
+	"interface": func() {
+		vault.(*registry).byID = make(map[int]*record)
+		for i := range 60 {
+			vault.keep(&record{i, blob()})
 		}
 	},
 	"atomic": func() {
@@ -318,6 +331,7 @@ func init() {
 
 // Roots that are not leaks.
 var (
+	shards  [10_000]*record
 	chain   *ring
 	cleaned *record
 	handles []weak.Pointer[[each]byte]
@@ -348,9 +362,20 @@ func init() {
 		}
 		settled()
 	}
+	leaks["shards"] = func() {
+		for i := range shards {
+			shards[i] = &record{i, make([]byte, 1<<10)}
+		}
+	}
 	leaks["chain"] = func() {
 		for range 4 << 20 {
 			chain = &ring{next: chain}
+		}
+	}
+	leaks["finalizable"] = func() {
+		leaks["map"]()
+		for _, r := range app.byID {
+			runtime.SetFinalizer(r, func(*record) {})
 		}
 	}
 	leaks["cleanup"] = func() {
