@@ -223,7 +223,8 @@ func (a *Arena) restart() {
 }
 
 // Release gives all memory back. Afterwards no pointer into the arena may be
-// used, and every use of the arena panics, a second Release included.
+// used, and all calls that need an open arena panic, a second Release included;
+// Stats and allocations of size 0 do not.
 func (a *Arena) Release() {
 	a.mustBeOpen("Release")
 	if invariant.Enabled {

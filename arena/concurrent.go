@@ -123,7 +123,7 @@ func (c *Concurrent) Reset() {
 	c.src.Reset()
 }
 
-// Release gives all memory back. Later uses of the arena panic.
+// Release gives all memory back. Later calls panic as those of an [Arena] do.
 func (c *Concurrent) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

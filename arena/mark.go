@@ -7,8 +7,8 @@ import (
 )
 
 // A Mark is a point in the allocations of one arena. The arena can rewind to it
-// until its next Reset. Copies are the same mark; the zero Mark belongs to no
-// arena.
+// until its next Reset, or until it rewinds to an earlier mark. Copies are the
+// same mark; the zero Mark belongs to no arena.
 type Mark struct {
 	owner  any // the *Arena or *Typed
 	gen    uint64

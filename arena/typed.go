@@ -209,7 +209,7 @@ func (a *Typed[T]) free(i, n int) {
 }
 
 // Release drops all memory; the garbage collector frees it once no pointer into
-// it remains. Every later use of the arena panics, a second Release included.
+// it remains. Later calls panic as those of an [Arena] do.
 func (a *Typed[T]) Release() {
 	a.mustBeOpen("Release")
 	a.gen++

@@ -154,8 +154,7 @@ func (l *Loop) now() int64 { return int64(time.Since(l.start)) + 1 }
 //
 // If a task calls runtime.Goexit, which ends the goroutine and cannot be
 // prevented, the loop continues on another one. Run then holds the calling
-// goroutine until the loop is done, and does not return but lets the goroutine
-// end.
+// goroutine until it would return, and lets the goroutine end instead.
 func (l *Loop) Run(ctx context.Context) (err error) {
 	if l.done == nil {
 		panic("eventloop: Run: zero Loop; make it with New")

@@ -224,7 +224,7 @@ func TestForceWaitsForSections(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := c.Force(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 sections are open") {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 sections open") {
 			t.Fatal(err)
 		}
 		done := make(chan error, 3)

@@ -219,7 +219,8 @@ func (c *Controller) Force(ctx context.Context) error {
 		c.forced = nil
 	}
 	c.mu.Unlock()
-	return fmt.Errorf("gcctl: Force: %d sections are open; end them or allow more time: %w", c.gate.open(), ctx.Err())
+	return fmt.Errorf("gcctl: Force: not collected yet, with %d sections open; end them or allow more time: %w",
+		c.gate.open(), ctx.Err())
 }
 
 func (c *Controller) forcing() bool {

@@ -295,8 +295,8 @@ func (s *Slab[T]) wipe() {
 }
 
 // Release gives all memory back. Get and Remove then return ok=false for every
-// handle. No pointer from Get may be used afterwards. Other calls panic, a
-// second Release included.
+// handle, and there are no objects. No pointer from Get may be used afterwards.
+// Insert, Reserve, Clear and a second Release panic.
 func (s *Slab[T]) Release() {
 	s.mustBeOpen("Release")
 	for _, run := range s.runs {
