@@ -325,6 +325,24 @@ func TestHandedToGoroutines(t *testing.T) {
 	}
 }
 
+// TestKeptOnOtherWays: what few calls did not show, but the code has, is said beside what they did.
+func TestKeptOnOtherWays(t *testing.T) {
+	for _, tt := range []struct {
+		seen lifetime
+		want string
+	}{
+		{lifetime{kind: died, in: "m.f"}, "dies with the call of m.f, unless field list.last keeps it"},
+		{lifetime{kind: died, in: "m.g"}, "dies with the call of m.g"}, // perhaps together with the list
+		{lifetime{kind: escaped, in: "m.f"}, "returned by m.f"},
+	} {
+		of := life.Holder{Kind: life.Field, Name: "list.last"}
+		k := &subject{e: &Explained{}, c: &cause{}, s: &life.Site{}, life: lifetime{kind: kept, in: "m.f", holder: of}}
+		if k.known(tt.seen, 1, true); k.life.String() != tt.want {
+			t.Errorf("%q, want %q", k.life, tt.want)
+		}
+	}
+}
+
 // TestSharedBlocks: objects of less than 16 bytes without pointers share blocks, and the profile counts blocks.
 func TestSharedBlocks(t *testing.T) {
 	for _, tt := range []struct {

@@ -431,7 +431,9 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 		return
 	}
 	if l.kind == died && !k.outside() {
-		k.elsewhere = k.life.kind != died
+		if k.elsewhere = k.life.kind != died; k.life.kind == kept && k.life.in == l.in {
+			l.unless = k.life.holder.String()
+		}
 	}
 	l.round = k.life.round && l.kind == died && l.in == k.life.in
 	k.life, k.e.Measured, k.e.seen = l, objects, 1-l.unmeasured

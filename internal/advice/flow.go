@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,7 +76,7 @@ func explains() func(file string, line []byte) bool {
 		if !is("leak") {
 			return is("escape") || is(inlinable)
 		}
-		if !bytes.Contains(fact, []byte("leaks to {")) {
+		if !bytes.Contains(fact, []byte("leaks to ")) || bytes.Contains(fact, []byte("leaks to ~r")) {
 			return false
 		}
 		if !bytes.Contains(fact, []byte("inlineLoc")) { // no copy
@@ -387,7 +388,7 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 		var leaks []*Fact
 		for _, v := range callee.Params {
 			for _, f := range said[spotOf(callee.Prog.Fset.Position(v.Pos()))] {
-				if f.Code == "leak" && !f.inlined() {
+				if f.Code == "leak" && !f.inlined() && !result(callee, f) {
 					leaks = append(leaks, f)
 				}
 			}
@@ -398,6 +399,15 @@ func (x *explainer) leaked(f *Fact, said escapes) (it way) {
 		f = leaks[0]
 	}
 	return it
+}
+
+// result reports whether a parameter only leaks to a result of its function, as a fact about it has it.
+func result(fn *ssa.Function, leak *Fact) bool {
+	_, to, _ := strings.Cut(leak.Message, "leaks to ")
+	to, _, _ = strings.Cut(to, " ")
+	return slices.ContainsFunc(slices.Collect(fn.Signature.Results().Variables()), func(r *types.Var) bool {
+		return r.Name() == to
+	})
 }
 
 // called returns the function of the same package that is called by name at a spot, or nil.

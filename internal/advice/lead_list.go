@@ -14,6 +14,8 @@ import (
 func (k *subject) leadMake() string {
 	made, ok := k.s.Instr.(*ssa.MakeSlice)
 	switch {
+	case k.capped():
+		return ""
 	case k.life.kind <= unproved && ok && zero(made.Len):
 		return k.again("one slice, cut to [:0],")
 	case k.life.kind <= unproved:
@@ -22,6 +24,26 @@ func (k *subject) leadMake() string {
 		return ofCaller
 	}
 	return k.givenBack()
+}
+
+// capped reports whether the function asks for the capacity of such a list: that of another one may differ.
+func (k *subject) capped() bool {
+	path := k.path()
+	if len(path) < 2 {
+		return false
+	}
+	for n := range ast.Preorder(path[len(path)-2]) {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 1 {
+			continue
+		}
+		fun, _ := ast.Unparen(call.Fun).(*ast.Ident)
+		if k.p.Info.Uses[fun] == types.Universe.Lookup("cap") &&
+			types.Identical(k.p.Info.TypeOf(call.Args[0]), k.s.Value.Type()) {
+			return true
+		}
+	}
+	return false
 }
 
 // within reports whether an object on the heap that the function makes gets the value in a field.
@@ -56,7 +78,7 @@ func (k *subject) leadAppend() string {
 	}
 	reuse := ""
 	switch {
-	case k.growth.Field != "":
+	case k.growth.Field != "", k.capped():
 	case outer != nil && returned(outer):
 		reuse = ofCaller
 	case k.life.kind <= unproved:

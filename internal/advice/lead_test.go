@@ -271,7 +271,7 @@ func letter(r rune) int {
 }
 
 func letters(r []rune) int {
-	s := string(r) // conversion: a strings.Builder, where it is filled from the beginning, needs
+	s := string(r) // conversion: = utf8.AppendRune (Go 1.18) writes its runes to a buffer that you keep
 	return len(s)
 }
 
@@ -323,7 +323,19 @@ func name(b []byte) string { return string(b) } // conversion: m[string(b)] look
 
 func byName(m map[string]int, b []byte) int { return m[name(b)] }
 
-func runes(r []rune) string { return string(r) } // conversion: a strings.Builder, where it is filled from the beginning, needs
+func runes(r []rune) string { return string(r) } // conversion: -
+
+func counted(s string) int { return len(sorted([]rune(s))) } // conversion: = range over the string decodes one rune after the other, where that is enough
+
+func sorted(r []rune) []rune { return r }
+
+func bounded(n int) []int {
+	b := make([]int, 0, n) // make: -
+	for len(b) < cap(b) {
+		b = append(b, n)
+	}
+	return b
+}
 
 func (k *keeper) named(b []byte) { k.name = string(b) } // conversion: a map of those made, looked up by m[string(b)]
 

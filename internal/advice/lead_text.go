@@ -57,12 +57,17 @@ func (k *subject) leadConvert() string {
 		return ""
 	case text && check.IsInteger(made.X.Type()):
 		return "WriteRune and utf8.AppendRune (Go 1.18) write it without a text"
-	case text && (!check.IsBytes(made.X.Type()) || k.life.kind > unproved && k.p.Origin(made.X).OnlyFresh()):
-		text := "a strings.Builder, where it is filled from the beginning, needs no copy at the end"
-		if check.IsBytes(made.X.Type()) {
-			text += "; nor does unsafe.String (Go 1.20), if nobody changes the bytes afterwards"
+	case !check.IsBytes(made.X.Type()) && !check.IsBytes(made.Type()): // runes, which it decodes or encodes
+		switch {
+		case k.life.kind > unproved:
+			return ""
+		case text:
+			return "utf8.AppendRune (Go 1.18) writes its runes to a buffer that you keep"
 		}
-		return text
+		return "range over the string decodes one rune after the other, where that is enough"
+	case text && k.life.kind > unproved && k.p.Origin(made.X).OnlyFresh():
+		return "a strings.Builder, where it is filled from the beginning, needs no copy at the end; nor does " +
+			"unsafe.String (Go 1.20), if nobody changes the bytes afterwards"
 	}
 	for _, c := range takers(made) {
 		if name := k.variant(c, made); name != "" {

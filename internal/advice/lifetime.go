@@ -32,6 +32,7 @@ type lifetime struct {
 	through string      // the field that held it as a function returned
 	callee  string      // died: that function
 	late    bool        // died: at the latest, because calls of functions below were not seen
+	unless  string      // died: who keeps it on a way that was not seen
 	holder  life.Holder // kept: by whom
 	open    string      // unproved: who may keep it
 	where   string      // unproved: FILE:LINE of the first place that may decide
@@ -55,6 +56,9 @@ func (l lifetime) String() string {
 		}
 		if l.late {
 			text += ", or before"
+		}
+		if l.unless != "" {
+			text += ", unless " + l.unless + " keeps it"
 		}
 	case unproved:
 		text = l.open
