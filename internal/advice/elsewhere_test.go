@@ -41,7 +41,7 @@ func TestProgramsBuiltElsewhere(t *testing.T) {
 	if err := errors.Join(os.Symlink(dir, link), os.CopyFS(copied, os.DirFS(dir))); err != nil {
 		t.Fatal(err)
 	}
-	for _, there := range []string{"/builds/7/m", "C:/Users/us/m", "example.org/m", dir, link, copied} {
+	for _, there := range []string{"/builds/7/m", "C:/builds/us/m", "example.org/m", dir, link, copied} {
 		r := ran(t, Config{Dir: dir, Patterns: []string{"./..."}, Profiles: []string{sampledAt(t,
 			[3]any{"example.org/m/a.F", there + "/a/a.go", 3}, [3]any{"main.main.G.func1", there + "/a/a.go", 6},
 			[3]any{"main.main", there + "/cmd/x/run.go", 5})}})
