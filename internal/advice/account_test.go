@@ -334,6 +334,7 @@ func TestKeptOnOtherWays(t *testing.T) {
 		{lifetime{kind: died, in: "m.f"}, "dies with the call of m.f, unless field list.last keeps it"},
 		{lifetime{kind: died, in: "m.g"}, "dies with the call of m.g"}, // perhaps together with the list
 		{lifetime{kind: escaped, in: "m.f"}, "returned by m.f"},
+		{lifetime{kind: died, in: "m.f", mixed: true}, "dies with the call of m.f"}, // the other part says it
 	} {
 		of := life.Holder{Kind: life.Field, Name: "list.last"}
 		k := &subject{e: &Explained{}, c: &cause{}, s: &life.Site{}, life: lifetime{kind: kept, in: "m.f", holder: of}}

@@ -431,7 +431,8 @@ func (k *subject) known(l lifetime, objects int, ok bool) {
 		return
 	}
 	if l.kind == died && !k.outside() {
-		if k.elsewhere = k.life.kind != died; k.life.kind == kept && k.life.in == l.in {
+		k.elsewhere = k.life.kind != died
+		if k.life.kind == kept && k.life.in == l.in && !l.mixed {
 			l.unless = k.life.holder.String()
 		}
 	}
