@@ -264,3 +264,9 @@ func TestNewRefusesIncompleteChecks(t *testing.T) {
 		}()
 	}
 }
+
+func TestSeverities(t *testing.T) {
+	if got := check.Trap.String() + ", " + check.Severity(77).String(); got != "trap, Severity(77)" {
+		t.Error(got)
+	}
+}

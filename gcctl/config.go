@@ -88,7 +88,12 @@ const (
 
 var eventNames = [...]string{"cycle", "mode change", "cut", "alarm", "shed", "foreign change", "fallback"}
 
-func (k EventKind) String() string { return eventNames[k] }
+func (k EventKind) String() string {
+	if int(k) < len(eventNames) {
+		return eventNames[k]
+	}
+	return fmt.Sprintf("EventKind(%d)", uint8(k))
+}
 
 // An Event reports something that happened to the collector or the controller.
 // Its figures are those of that moment.

@@ -428,3 +428,10 @@ func mustPanic(t *testing.T, want string, f func()) {
 	}()
 	f()
 }
+
+// TestEventKinds: an unknown kind is a number, as one of a newer version may be.
+func TestEventKinds(t *testing.T) {
+	if got := EventFallback.String() + ", " + EventKind(77).String(); got != "fallback, EventKind(77)" {
+		t.Error(got)
+	}
+}

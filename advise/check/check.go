@@ -39,7 +39,15 @@ const (
 	Trap                   // a mistake, however often the line runs
 )
 
-func (s Severity) String() string { return [...]string{"advice", "trap"}[s] }
+func (s Severity) String() string {
+	switch s {
+	case Advice:
+		return "advice"
+	case Trap:
+		return "trap"
+	}
+	return fmt.Sprintf("Severity(%d)", int(s))
+}
 
 // A Check is one allocation pattern or correctness trap. New completes it.
 type Check struct {

@@ -495,3 +495,9 @@ func TestConcatenations(t *testing.T) {
 		t.Errorf("concatenations in lines %v, want %v", lines, want)
 	}
 }
+
+func TestKinds(t *testing.T) {
+	if got := Call.String() + ", " + Kind(-1).String() + ", " + Kind(77).String(); got != "call, Kind(-1), Kind(77)" {
+		t.Error(got)
+	}
+}

@@ -2,6 +2,7 @@ package life
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -40,7 +41,12 @@ var kindNames = [...]string{"composite literal", "new", "variable on the heap", 
 	"map grown", "concatenation", "conversion", "boxing", "closure", "method value", "variadic list", "channel",
 	"goroutine", "defer record", "call"}
 
-func (k Kind) String() string { return kindNames[k] }
+func (k Kind) String() string {
+	if 0 <= k && int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", int(k))
+}
 
 // A Site is an instruction that allocates, unless the compiler proves that it need not.
 type Site struct {
