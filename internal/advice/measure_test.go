@@ -114,6 +114,19 @@ func TestRuntimeHolds(t *testing.T) {
 	}
 }
 
+// measureIn measures benchmarks of the package in dir.
+func measureIn(t *testing.T, m *measurer, dir string, over overlay, benchmarks ...string) error {
+	mod, err := goEnv(t.Context(), dir)
+	if err != nil {
+		return err
+	}
+	pkgs, err := command{dir: dir}.benchPackages(t.Context(), []string{"."})
+	if err != nil {
+		return err
+	}
+	return m.measurePackage(t.Context(), over, &mod, pkgs[0], benchmarks)
+}
+
 // TestMeasuringGoesOnAfterBenchmarksWithoutEnd: such a benchmark is named, its results
 // count, and the next runs.
 func TestMeasuringGoesOnAfterBenchmarksWithoutEnd(t *testing.T) {
@@ -135,18 +148,10 @@ func BenchmarkForever(b *testing.B) {
 
 func BenchmarkNext(*testing.B) {}
 `})
-	mod, err := goEnv(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkgs, err := command{dir: dir}.benchPackages(t.Context(), []string{"."})
-	if err != nil {
-		t.Fatal(err)
-	}
 	told := ""
 	m := &measurer{Config: Config{Progress: func(s string) { told += s + "\n" }}, tmp: t.TempDir(),
 		result: sightings{}, perBenchmark: 2 * time.Second}
-	err = m.measurePackage(t.Context(), overlay{}, &mod, pkgs[0], []string{"BenchmarkForever", "BenchmarkNext"})
+	err := measureIn(t, m, dir, overlay{}, "BenchmarkForever", "BenchmarkNext")
 	if err != nil || !slices.Contains(m.late, "2s of BenchmarkForever") || !strings.Contains(told, "BenchmarkNext") {
 		t.Errorf("%v; late are %q; it told %q", err, m.late, told)
 	}
@@ -211,22 +216,15 @@ func BenchmarkF(b *testing.B) {
 	}
 }
 `})
-	mod, err := goEnv(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkgs, err := command{dir: dir}.benchPackages(t.Context(), []string{"."})
-	if err != nil {
-		t.Fatal(err)
-	}
 	m := &measurer{Config: Config{Progress: func(string) {}}, j: &joiner{}, tmp: t.TempDir(),
 		in: instrumenter{hooks: "example.org/m/" + hookPackage}, result: sightings{}, perBenchmark: time.Minute}
 	over := overlay{}
-	if err = m.lay(over, filepath.Join(dir, "m.go"), []int{4, 9}); err == nil {
+	err := m.lay(over, filepath.Join(dir, "m.go"), []int{4, 9})
+	if err == nil {
 		err = over.add(m.tmp, filepath.Join(dir, hookPackage, hookPackage+".go"), []byte(hookSource))
 	}
 	if err == nil {
-		err = m.measurePackage(t.Context(), over, &mod, pkgs[0], []string{"BenchmarkF"})
+		err = measureIn(t, m, dir, over, "BenchmarkF")
 	}
 	if err != nil {
 		t.Error(err)
