@@ -116,22 +116,6 @@ func TestProcessThatIsStopped(t *testing.T) {
 	}
 }
 
-func TestReachable(t *testing.T) {
-	for in, want := range map[string]string{
-		"0100007F:1F90":                         "127.0.0.1:8080",
-		"00000000:0050":                         "127.0.0.1:80",
-		"0101A8C0:0050":                         "",
-		"00000000000000000000000000000000:1F90": "[::1]:8080",
-		"00000000000000000000000001000000:1F90": "[::1]:8080",
-		"0000000000000000FFFF00000100007F:1F90": "127.0.0.1:8080",
-		"x:1F90":                                "", "0100007F:x": "", "": "",
-	} {
-		if got, ok := reachable(in); got != want || ok != (want != "") {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
 // A followed file is closed with its feed: isobar ui opens files repeatedly.
 func TestFileIsClosed(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "gc.log")

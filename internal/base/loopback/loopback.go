@@ -1,4 +1,4 @@
-// Package loopback tells from the text of an address whether it is this machine's own.
+// Package loopback tells from the text of an address whether it is this machine's own, and where its processes listen.
 package loopback
 
 import (

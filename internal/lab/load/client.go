@@ -174,6 +174,9 @@ func (c *client) receive() error {
 // chunked is the length of a chunked response.
 const chunked = -2
 
+// ErrStatus is an answer of another status than the load is for.
+var ErrStatus = errors.New("answer")
+
 // head reads the head of a response, whose status must begin with want. length is -1 without a Content-Length.
 func (c *client) head(want string) (length int, closing bool, err error) {
 	status, err := c.in.ReadSlice('\n')
@@ -181,7 +184,7 @@ func (c *client) head(want string) (length int, closing bool, err error) {
 		return 0, false, err
 	}
 	if !bytes.HasPrefix(status, []byte("HTTP/1.1 "+want)) {
-		return 0, false, fmt.Errorf("answer %q, want %s", bytes.TrimSpace(status), (want + "xx")[:3])
+		return 0, false, fmt.Errorf("%w %q, want %s", ErrStatus, bytes.TrimSpace(status), (want + "xx")[:3])
 	}
 	if length = -1; bytes.HasPrefix(status, []byte("HTTP/1.1 204")) {
 		length = 0

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +23,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/loopback"
 	"github.com/isobar-go/isobar/internal/base/samehost"
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/load"
 )
 
@@ -148,7 +150,7 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 		s.cmd.Wait() // ProcessState says how it ended
 		close(ended)
 	}()
-	loadErr := t.await(ctx, ended)
+	loadErr := t.await(ctx, s.cmd.Process.Pid, ended)
 	if loadErr == nil {
 		loadErr = t.load(ctx, rec, ended, began)
 	}
@@ -205,7 +207,7 @@ func (t *served) answers(ctx context.Context) error {
 }
 
 // await polls until the server is ready or has ended.
-func (t *served) await(ctx context.Context, ended <-chan struct{}) error {
+func (t *served) await(ctx context.Context, pid int, ended <-chan struct{}) error {
 	within := t.env.Params.Duration("ready-within")
 	deadline := time.Now().Add(within)
 	for {
@@ -216,7 +218,7 @@ func (t *served) await(ctx context.Context, ended <-chan struct{}) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case time.Now().After(deadline):
-			return fmt.Errorf("the server was not ready within %v: %w: give --ready a URL that answers once it is", within, err)
+			return fmt.Errorf("the server was not ready within %v: %w: %s", within, err, t.howReady(pid))
 		}
 		select {
 		case <-ended:
@@ -224,6 +226,25 @@ func (t *served) await(ctx context.Context, ended <-chan struct{}) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// howReady says what to do about a server that does not become ready where it is asked.
+func (t *served) howReady(pid int) string {
+	asked := t.readyText()
+	if u, err := url.Parse(asked); err == nil && u.Host != "" {
+		asked = u.Host
+	}
+	var found []string
+	for _, pid := range host.Descendants(pid) {
+		at, _ := loopback.Listening(pid) // none where the platform does not say
+		found = append(found, at...)
+	}
+	_, port, _ := net.SplitHostPort(asked)
+	there := func(at string) bool { return strings.HasSuffix(at, ":"+cmp.Or(port, "80")) }
+	if len(found) == 0 || slices.ContainsFunc(found, there) {
+		return "give --ready a URL that answers once it is"
+	}
+	return fmt.Sprintf("it listens on %s: correct the port of --url or --ready", strings.Join(found, ", "))
 }
 
 // load loads the server. It ends early if the server does.
@@ -331,7 +352,11 @@ const failedShare = 0.01
 func recordLoad(rec *cell.Record, r load.Result) error {
 	driving(r).Record(rec)
 	if r.Done == 0 || float64(r.Failed) > failedShare*float64(r.Due) {
-		return fmt.Errorf("load: %d of %d requests failed, the first with: %w", r.Failed, r.Due, r.FirstErr)
+		hint := ""
+		if errors.Is(r.FirstErr, load.ErrStatus) {
+			hint = ": give a --url that answers plain requests, or a --load COMMAND that sends headers"
+		}
+		return fmt.Errorf("load: %d of %d requests failed, the first with: %w%s", r.Failed, r.Due, r.FirstErr, hint)
 	}
 	if left := r.Due - r.Done - r.Failed; left > 0 {
 		rec.Warn("overload", "%d of %d requests were due but not started in time: the server cannot keep up with this rate "+

@@ -1,16 +1,20 @@
 package workload
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/load"
 )
 
@@ -70,5 +74,48 @@ func TestReadyAtARedirect(t *testing.T) {
 	task := &served{env: Env{Params: Params{"ready": server.URL}}, target: new(url.URL)}
 	if err := task.answers(t.Context()); err != nil || asked != 1 {
 		t.Errorf("%d requests: %v", asked, err)
+	}
+}
+
+// TestElsewhere: where the server listens at another port than the one asked, that one is named.
+func TestElsewhere(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it reads /proc")
+	}
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	here := strings.TrimPrefix(server.URL, "http://")
+	for _, tt := range []struct{ url, ready, want string }{
+		{"http://127.0.0.1:1/", "", "it listens on "},
+		{"http://127.0.0.1/", "", here},
+		{"http://127.0.0.1/", "127.0.0.1:1", here},
+		{"http://127.0.0.1:1/", here, "once it is"},
+		{server.URL + "/missing", "", "once it is"},
+	} {
+		target, err := url.Parse(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := &served{env: Env{Params: Params{"ready": tt.ready}}, target: target}
+		if got := task.howReady(os.Getpid()); !strings.Contains(got, tt.want) {
+			t.Errorf("asked at %s: %q, want %q", cmp.Or(tt.ready, tt.url), got, tt.want)
+		}
+	}
+}
+
+// TestOtherStatus: an answer that the built-in load is not for is named, and what can send another request.
+func TestOtherStatus(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusFound} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		defer server.Close()
+		r, err := load.Run(t.Context(), load.Config{Address: strings.TrimPrefix(server.URL, "http://"), Path: "/", Rate: 100,
+			Duration: 50 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = recordLoad(&cell.Record{}, r)
+		if err == nil || !strings.Contains(err.Error(), strconv.Itoa(status)) || !strings.Contains(err.Error(), "--load") {
+			t.Errorf("%d: %v", status, err)
+		}
 	}
 }
