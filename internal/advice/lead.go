@@ -28,8 +28,10 @@ var leads = map[life.Kind]func(*subject) string{
 		return ""
 	},
 	life.Concat: (*subject).leadConcat, life.Convert: (*subject).leadConvert, life.Box: (*subject).leadBox,
-	life.MethodValue: func(*subject) string { return "made once for each receiver, and kept, it serves all its calls" },
-	life.Variadic:    (*subject).leadVariadic,
+	life.MethodValue: func(*subject) string {
+		return "a method expression, as (*T).m, needs none, if whoever calls it has the receiver"
+	},
+	life.Variadic: (*subject).leadVariadic,
 	life.Go: func(*subject) string {
 		return "goroutines that take work from a channel serve all calls, without a start for each, if none waits for another"
 	},

@@ -668,8 +668,12 @@ func TestVariantsOfCalls(t *testing.T) {
 		"func (h *head) all() []int { return make([]int, h.n) }\n\nfunc i(h *head) []int { return h.all() }\n\n"+
 		"func (h *head) run(code string) []int { return make([]int, len(code)) }\n\n"+
 		"func j(h *head) []int { return h.run(\"x\") }\n\n"+
+		"func (h *head) name(n int) string { return string(make([]byte, n)) }\n\n"+
+		"func k(h *head, of map[string]int) int { return of[h.name(h.n)] }\n\n"+
+		"func l(h *head) string { return h.name(h.n) }\n\n"+
 		"var pool sync.Pool\n\nfunc m() {\n\tdefer table()\n\tdefer pool.Get()\n}\n")
-	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep", "i": "-", "j": "-", "m": "-", "o": "-",
+	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep", "i": "-", "j": "-", "m": "-", "o": "-", "l": "-",
+		"k": "it is only looked up or compared: bytes appended to an array of the function, as string(bytes) there, need no copy",
 		"g": "if callers only look at it until the next call: bufio.Reader.Reset gives one, kept or from a sync.Pool, another io.Reader",
 		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all"}
 	for _, s := range p.Sites() {

@@ -110,7 +110,12 @@ func (k *subject) offered() string {
 		return lent
 	}
 	text := k.appender()
-	if text == "" && !known && suits["constant"](k) {
+	switch {
+	case text != "":
+	case k.s.Value != nil && life.IsString(k.s.Value.Type()) && isKey(k.s.Value):
+		text = "it is only looked up or compared: bytes appended to an array of the function, as string(bytes) there, need " +
+			"no copy"
+	case !known && suits["constant"](k):
 		text = k.same()
 	}
 	if text == "" {
