@@ -285,6 +285,21 @@ func TestPartsNeedASample(t *testing.T) {
 	}
 }
 
+// TestPartsAreOfSeveralObjects: what was seen as a caller returned counts, too.
+func TestPartsAreOfSeveralObjects(t *testing.T) {
+	at, above := frame{place{"/m/m.go", 7}, "example.org/m.F"}, frame{place{"/m/m.go", 9}, "example.org/m.G"}
+	kept := heldBy{rank: byGlobal, name: "m.all"}
+	m, of := sightings{}, &site{}
+	*m.of(kindOf{trailOf("", []frame{at}), made{size: 64}}) = tally{made: 1, live: 1, by: map[heldBy]int{kept: 1}}
+	*m.of(kindOf{trailOf("", []frame{at, above}), made{size: 64}}) = tally{made: 2, live: 1, by: map[heldBy]int{kept: 1}}
+	of.charge(Totals{Bytes: 64, Objects: 1}, 64)
+	c := &cause{at: at.place, chains: map[string]*chain{"": {origin: at, frames: []frame{above}, made: true,
+		by: map[bench]*site{{}: of}}}}
+	if l, n, ok := m.lifetime(c, of); !ok || n != 3 || !l.mixed {
+		t.Errorf("%d objects, %v: %s", n, ok, l)
+	}
+}
+
 // TestWhatGrowsIsNamed: the report names the declaration of a slice that append grows, or the parameter.
 func TestWhatGrowsIsNamed(t *testing.T) {
 	x, p := explainerOf(t, "package m\n\nfunc f(in map[int]bool, list []int) ([]int, []int) {\n\tvar out []int\n"+

@@ -76,17 +76,18 @@ func (m sightings) of(k kindOf) *tally {
 
 // sum returns the tally, in bytes, of the objects of one size that a benchmark and a runtime function
 // made. If none of this size was seen, it sums up all other sizes, provided that these end alike. It
-// is nil if nothing was seen. sum adds the number of objects of each tally to counted.
+// is nil if nothing was seen. sum adds the number of objects of each tally that it used to counted.
 func (m sightings) sum(at trail, of made, counted map[*tally]int) *tally {
 	for _, any := range []bool{false, true} {
-		bytes := &tally{by: map[heldBy]int{}}
+		bytes, used := &tally{by: map[heldBy]int{}}, map[*tally]int{}
 		for k, one := range m[at] {
 			if of.by == k.by && of.leaf == k.leaf && (any || of.size == k.size) && one.made > 0 {
 				bytes.add(one, int(k.size))
-				counted[one] = one.made
+				used[one] = one.made
 			}
 		}
 		if alike := bytes.live == 0 || bytes.live == bytes.made && len(bytes.by) == 1; bytes.made > 0 && (alike || !any) {
+			maps.Copy(counted, used)
 			return bytes
 		}
 	}
@@ -317,19 +318,18 @@ func (c *chain) parts(t *site, leaf string) map[made]float64 {
 // whether that was seen.
 func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight float64,
 	counted map[*tally]int) bool {
-	frames, first := way.trail(), map[*tally]int{}
+	frames, these := way.trail(), map[*tally]int{} // whose objects differ: each is of the innermost sampled call
 	var last *tally
 	var before spread
 	left, top, through, late := 1.0, 0, "", false
 	for i, f := range frames {
-		these := map[*tally]int{}
+		if left == 0 {
+			break
+		}
 		now := m.sum(trailOf(c.callee, frames[:i+1]), of, these)
 		if now == nil {
 			late = true
 			continue
-		}
-		if len(first) == 0 {
-			first = these
 		}
 		alive := min(left, float64(now.live)/float64(now.made))
 		if alive < left {
@@ -350,7 +350,7 @@ func (m sightings) along(c *cause, way *chain, of made, ends *spread, weight flo
 	for _, l := range before {
 		ends.add(l, l.part)
 	}
-	maps.Copy(counted, first)
+	maps.Copy(counted, these)
 	return true
 }
 
