@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
+	"go/types"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -39,6 +40,7 @@ type file struct {
 	Generated bool
 	Sources   []string // files that //line names, which the profile and the compiler name instead
 	Funcs     []function
+	Literals  []function // in full, as profiles name those that are not inlined
 }
 
 // names returns the name of the file, and of the existing files that //line names.
@@ -46,7 +48,7 @@ func (f *file) names() []string {
 	return append(slices.DeleteFunc(slices.Clone(f.Sources), func(name string) bool { return !exists(name) }), f.Name)
 }
 
-// A function is a declared function of a file.
+// A function is one of a file.
 type function struct {
 	Name string
 	Line int // of the word func
@@ -167,9 +169,28 @@ func describe(p *packages.Package, f *ast.File) file {
 	for _, decl := range f.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok {
 			out.Funcs = append(out.Funcs, function{fn.Name.Name, p.Fset.Position(fn.Pos()).Line})
+			if obj, ok := p.TypesInfo.Defs[fn.Name].(*types.Func); ok {
+				out.literals(p, fn, check.FuncName(obj)+".func")
+			}
 		}
 	}
 	return out
+}
+
+// literals adds the function literals in a node, of names with a prefix.
+func (f *file) literals(p *packages.Package, in ast.Node, prefix string) {
+	n := 0
+	ast.Inspect(in, func(node ast.Node) bool {
+		lit, ok := node.(*ast.FuncLit)
+		if !ok {
+			return true
+		}
+		n++
+		name := fmt.Sprint(prefix, n)
+		f.Literals = append(f.Literals, function{name, p.Fset.Position(lit.Pos()).Line})
+		f.literals(p, lit.Body, name+".")
+		return false
+	})
 }
 
 // diagnose returns what a check reports as a finding, with the absolute name of its file.

@@ -97,15 +97,15 @@ var literal = regexp.MustCompile(`^(func\d+|gowrap\d+|deferwrap\d+|glob\.|init|\
 // functions compares where functions begin in a profile and in the files, and records
 // which functions are inlined.
 func (j *joiner) functions(p *profile.Profile) {
-	for _, loc := range p.Location {
-		for _, line := range loc.Line[:max(0, len(loc.Line)-1)] {
-			j.inlined[line.Function.Name] = true
-		}
-	}
 	for _, fn := range p.Function {
 		file, ok := j.files[filepath.ToSlash(fn.Filename)]
 		if !ok || fn.StartLine <= 0 {
 			continue
+		}
+		named := j.literals[literalAt{place{file, int(fn.StartLine)}, literals(fn.Name)}]
+		if end := strings.LastIndex(named, ".func"); end >= 0 &&
+			!strings.HasPrefix(shortName(fn.Name)+".", shortName(named[:end])+".") {
+			fn.Name = named // that of a copy begins with the function that it was inlined into
 		}
 		name := lastName(fn.Name)
 		if literal.MatchString(name) || strings.HasPrefix(name, "Benchmark") { // the files of tests are not read
@@ -115,6 +115,11 @@ func (j *joiner) functions(p *profile.Profile) {
 			j.still[fn.Name] = true
 		} else {
 			j.moved[fn.Name] = place{file, int(fn.StartLine)}
+		}
+	}
+	for _, loc := range p.Location {
+		for _, line := range loc.Line[:max(0, len(loc.Line)-1)] {
+			j.inlined[line.Function.Name] = true
 		}
 	}
 }

@@ -55,6 +55,45 @@ func TestProgramsBuiltElsewhere(t *testing.T) {
 	}
 }
 
+// TestCopiesAreNamedByTheirDeclaration: a function literal that was inlined has the name of the function that declares
+// it, not of the one that holds the copy.
+func TestCopiesAreNamedByTheirDeclaration(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"go.mod": "module example.org/m\n\ngo 1.26\n",
+		"a/a.go": "package a\n\ntype T[E any] struct{}\n\nfunc (t *T[E]) All() (f func() *E) {\n" +
+			"\tf = func() *E {\n\t\treturn nil\n\t}\n" +
+			"\treturn func() *E {\n\t\treturn new(E)\n\t}\n}\n",
+		"main.go": "package main\n\nfunc main() {}\n",
+	})
+	for _, name := range []string{"main.main.(*T[go.shape.int]).All.func7", "example.org/m/a.(*T[...]).All.func2"} {
+		at := &profile.Function{ID: 1, Name: name, Filename: dir + "/a/a.go", StartLine: 9}
+		loc := &profile.Location{ID: 1, Line: []profile.Line{{Function: at, Line: 10}}}
+		r := ran(t, Config{Dir: dir, Patterns: []string{"./..."}, Profiles: []string{save(t, &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: "alloc_objects"}, {Type: "alloc_space"}},
+			Function:   []*profile.Function{at}, Location: []*profile.Location{loc},
+			Sample: []*profile.Sample{{Location: []*profile.Location{loc}, Value: []int64{1, 8}}}})}})
+		if s := r.Evidence.Account.Sites; len(s) != 1 || s[0].Function != "a.T.All.func2" {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+// TestFilesThatTheBuildLeavesOut: what they allocate is their callers', and the report says so.
+func TestFilesThatTheBuildLeavesOut(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"go.mod":   "module example.org/m\n\ngo 1.26\n",
+		"m.go":     "package m\n\nfunc F() *[128]int { return new([128]int) }\n",
+		"tags.go":  "//go:build special\n\npackage m\n\nfunc G() *[128]int { return new([128]int) }\n",
+		"other.go": "//go:build special\n\npackage m\n\nfunc H() {}\n",
+	})
+	r := ran(t, Config{Dir: dir, Patterns: []string{"."}, Profiles: []string{sampledAt(t,
+		[3]any{"example.org/m.F", "/built/m.go", 3}, [3]any{"example.org/m.G", "/built/tags.go", 5})}})
+	if notes := strings.Join(r.Evidence.Notes, "\n"); !strings.Contains(notes, "tags.go allocates") ||
+		strings.Contains(notes, "other.go") {
+		t.Errorf("notes: %s", notes)
+	}
+}
+
 // TestCodeOfAnotherFile: what code allocates is charged to the file that //line names, if it exists, and is not to be
 // fixed where it is copied to.
 func TestCodeOfAnotherFile(t *testing.T) {

@@ -135,6 +135,12 @@ type beginning struct {
 	line      int
 }
 
+// A literalAt is where a function literal begins, and in how many it lies, itself included.
+type literalAt struct {
+	place
+	depth int
+}
+
 // A joiner charges samples to lines of the packages.
 type joiner struct {
 	say     func(string)
@@ -144,20 +150,22 @@ type joiner struct {
 	causes  map[causeKey]*cause
 	total   Totals
 	outside Totals
-	others  map[string]int // samples outside, by the first package that is not of the standard library
-	beyond  int            // samples at lines that do not exist
-	within  int            // and at lines that exist
+	others  map[string]int  // samples outside, by the first package that is not of the standard library
+	ignored map[string]bool // files that the build leaves out, and whether a sample lies in them
+	beyond  int             // samples at lines that do not exist
+	within  int             // and at lines that exist
 
 	benchmarks bool           // the profile being read is of benchmarks
 	before     Totals         // what they do outside the loops that they time
 	early      map[place]bool // lines that allocate there
 	timings    *timings
 
-	starts  map[beginning]bool
-	inlined map[string]bool  // functions that are inlined somewhere
-	moved   map[string]place // functions that do not begin where the profiles say, with that place
-	still   map[string]bool  // functions that begin where the profiles say
-	notes   []string
+	starts   map[beginning]bool
+	literals map[literalAt]string // their names; "" for several
+	inlined  map[string]bool      // functions that are inlined somewhere
+	moved    map[string]place     // functions that do not begin where the profiles say, with that place
+	still    map[string]bool      // functions that begin where the profiles say
+	notes    []string
 }
 
 // join reads the profiles and gives each finding its share.
@@ -167,22 +175,10 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 		files: map[string]string{}, lengths: map[string]int{}, dirs: map[string]string{},
 		starts: map[beginning]bool{}, inlined: map[string]bool{}, moved: map[string]place{}, still: map[string]bool{},
 		timings: newTimings(), others: map[string]int{}, causes: map[causeKey]*cause{}, early: map[place]bool{},
+		ignored: map[string]bool{}, literals: map[literalAt]string{},
 	}
 	for _, u := range units {
-		for _, f := range u.Files {
-			for _, name := range f.names() {
-				j.files[name] = name
-				j.files[path.Join(u.PkgPath, filepath.Base(name))] = name
-				if u.Name == "main" && u.Module != nil {
-					j.files[path.Join("main", relative(u.Module.Dir, name))] = name
-				}
-			}
-			j.lengths[f.Name] = f.Lines
-			j.dirs[u.PkgPath] = filepath.Dir(f.Name)
-			for _, fn := range f.Funcs {
-				j.starts[beginning{filepath.Dir(f.Name), fn.Name, fn.Line}] = true
-			}
-		}
+		j.index(u)
 	}
 	for _, name := range endpoints(c.Profiles) {
 		if err := j.read(ctx, name); err != nil {
@@ -207,6 +203,12 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named%s; give the packages that the "+
 			"profiled program is built of%s", j.elsewhere(), strings.Join(slices.Insert(c.LeftOut, 0, ""), "\nleft out: "))
 	}
+	for _, name := range slices.Sorted(maps.Keys(j.ignored)) {
+		if j.ignored[name] {
+			j.notes = append(j.notes, relative(base, name)+" allocates in the profile, but today's build leaves it out: its "+
+				"callers are charged; set GOFLAGS=-tags=TAG, GOOS or GOARCH as the profiled program was built")
+		}
+	}
 	all := j.total
 	all.add(j.before)
 	if j.before.Bytes > 0 { // the collector works on that memory, too
@@ -224,6 +226,39 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 		findings[i].Share = &share
 	}
 	return e, nil
+}
+
+// index notes the files of a unit, and where their functions begin.
+func (j *joiner) index(u *unit) {
+	for _, name := range u.IgnoredFiles {
+		j.ignored[name] = false
+	}
+	dir, last := path.Split(u.PkgPath)
+	prefix := dir + strings.ReplaceAll(last, ".", "%2e") + "."
+	if u.Name == "main" {
+		prefix = "main."
+	}
+	for _, f := range u.Files {
+		for _, name := range f.names() {
+			j.files[name] = name
+			j.files[path.Join(u.PkgPath, filepath.Base(name))] = name
+			if u.Name == "main" && u.Module != nil {
+				j.files[path.Join("main", relative(u.Module.Dir, name))] = name
+			}
+		}
+		j.lengths[f.Name] = f.Lines
+		j.dirs[u.PkgPath] = filepath.Dir(f.Name)
+		for _, fn := range f.Funcs {
+			j.starts[beginning{filepath.Dir(f.Name), fn.Name, fn.Line}] = true
+		}
+		for _, fn := range f.Literals {
+			at, name := literalAt{place{f.Name, fn.Line}, literals(fn.Name)}, prefix+fn.Name
+			if _, several := j.literals[at]; several {
+				name = ""
+			}
+			j.literals[at] = name
+		}
+	}
 }
 
 // read adds one profile.
@@ -314,6 +349,9 @@ func (j *joiner) charge(s *profile.Sample, t Totals) {
 			break // a test that is called back: its own memory
 		}
 		if !ok {
+			if _, is := j.ignored[f.Function.Filename]; is {
+				j.ignored[f.Function.Filename] = true
+			}
 			continue
 		}
 		if length, known := j.lengths[file]; known && int(f.Line) > length {
