@@ -91,6 +91,7 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	}
 	var h live.History
 	n := 0
+	var unwritten error
 	err = live.Each(ctx, feed, o.Config, show.status, func(s live.Sample) (more bool) {
 		h.Add(s)
 		if s.Past || o.Once && !h.Ready() {
@@ -100,14 +101,15 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 			show.notes(feed.Notes())
 		}
 		n++
-		show.sample(&h, feed.Source())
-		return o.count == 0 || n < o.count
+		unwritten = show.sample(&h, feed.Source())
+		return unwritten == nil && (o.count == 0 || n < o.count)
 	})
 	if err == nil && o.Once && n == 0 && h.Last().Values != nil { // a single sample, so no rate
 		show.notes(feed.Notes())
-		show.sample(&h, feed.Source())
+		unwritten = show.sample(&h, feed.Source())
 		n++
 	}
+	err = cmp.Or(err, unwritten)
 	if err == nil && n < o.count {
 		err = fmt.Errorf("watch: %s ended after %d of %d samples", target, n, o.count)
 	}
@@ -134,20 +136,21 @@ type display struct {
 }
 
 // sample shows the newest sample.
-func (d *display) sample(h *live.History, source string) {
+func (d *display) sample(h *live.History, source string) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.json:
-		json.NewEncoder(d.out).Encode(h.Document(source))
+		err = json.NewEncoder(d.out).Encode(h.Document(source))
 	case d.width > 0:
 		d.width = cmp.Or(session.TerminalWidth(d.out), d.width)
 		d.erase()
 		d.drawn = h.Screen(source, d.width-1)
-		d.draw()
+		err = d.draw()
 	default:
-		fmt.Fprintln(d.out, h.Line())
+		_, err = fmt.Fprintln(d.out, h.Line())
 	}
+	return err
 }
 
 // erase removes the drawing, so that other output can appear above.
@@ -157,10 +160,11 @@ func (d *display) erase() {
 	}
 }
 
-func (d *display) draw() {
+func (d *display) draw() (err error) {
 	if d.width > 0 && len(d.drawn) > 0 {
-		fmt.Fprint(d.out, strings.Join(d.drawn, "\n"), "\n")
+		_, err = fmt.Fprint(d.out, strings.Join(d.drawn, "\n"), "\n")
 	}
+	return err
 }
 
 // Write passes on the watched program's output.

@@ -66,6 +66,20 @@ func TestWatchJSON(t *testing.T) {
 	}
 }
 
+// TestWatchOntoAFullDisk: figures that cannot be written end the command.
+func TestWatchOntoAFullDisk(t *testing.T) {
+	srv := watched(t)
+	unread, full := io.Pipe()
+	unread.CloseWithError(errors.New("the disk is full"))
+	for _, args := range [][]string{{"--count", "9"}, {"--once"}, {"--json"}} {
+		var errw bytes.Buffer
+		code := run(t.Context(), append([]string{"watch", srv.URL}, args...), strings.NewReader(""), full, &errw)
+		if code != exitFailure || !strings.Contains(errw.String(), "isobar: the disk is full") {
+			t.Errorf("watch %v: exit %d: %s", args, code, errw.String())
+		}
+	}
+}
+
 // lockedBuffer may be written and read concurrently.
 type lockedBuffer struct {
 	mu sync.Mutex

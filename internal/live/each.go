@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -39,7 +38,7 @@ func Each(ctx context.Context, feed Feed, c Config, status func(string), each fu
 			continue
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, io.EOF):
+		case err == io.EOF: // a wrapped one is a connection that a server, or a proxy of it, has closed
 			return nil
 		case !seen && first.Err() != nil:
 			return fmt.Errorf("watch: no sample from %s within %v; is it a Go program, and does it collect? Wait longer with "+

@@ -48,9 +48,9 @@ type Sample struct {
 
 // A Feed returns the samples of a process.
 type Feed interface {
-	// Next waits for the next sample. io.EOF means that no more will come: the
-	// stream or the process has ended. After another error Next may be called
-	// again.
+	// Next waits for the next sample. io.EOF itself, not wrapped, means that no more
+	// will come: the stream or the process has ended. After another error Next may be
+	// called again.
 	Next(ctx context.Context) (Sample, error)
 	// Source says briefly where the figures come from. It is known after the first sample.
 	Source() string

@@ -213,6 +213,35 @@ func TestComesBack(t *testing.T) {
 }
 
 // Counters that decrease belong to another process.
+// A tunnel whose server restarts accepts connections and closes them.
+func TestConnectionsAreClosed(t *testing.T) {
+	var closes atomic.Bool
+	srv := serve(t, prefix("/debug/vars", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if closes.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		expvar.Handler().ServeHTTP(w, r)
+	})))
+	c := Config{Interval: short}
+	samples, said := 0, ""
+	err := Each(t.Context(), openTest(t, srv.URL, c), c, func(text string) {
+		said += text + "\n"
+		closes.Store(false)
+	}, func(Sample) bool {
+		samples++
+		closes.Store(samples == 1)
+		return samples < 3
+	})
+	if err != nil || samples != 3 || !strings.Contains(said, "EOF; trying again") {
+		t.Errorf("%d samples, %v; said %q", samples, err, said)
+	}
+	closes.Store(true)
+	err = Each(t.Context(), openTest(t, srv.URL+"/debug/vars", c), c, nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "is that the address") {
+		t.Errorf("first connection closed: %v", err)
+	}
+}
+
 func TestRestartBehindTheSameAddress(t *testing.T) {
 	var total atomic.Int64 // the server's answer
 	total.Store(1000)
