@@ -291,6 +291,24 @@ func TestFleetServeTwice(t *testing.T) {
 	}
 }
 
+// TestFleetLockFails: a place that cannot be locked is not one that is in use.
+func TestFleetLockFails(t *testing.T) {
+	dir := t.TempDir()
+	for _, lock := range []string{"server.lock", "worker.lock"} {
+		if err := os.Mkdir(filepath.Join(dir, lock), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"fleet", "serve", "--listen", "127.0.0.1:0"}, {"worker", "nats://127.0.0.1:1"}} {
+		var out, errw bytes.Buffer
+		code := run(t.Context(), append(args, "--dir", dir), strings.NewReader(""), &out, &errw)
+		if text := errw.String(); code != exitFailure || !strings.Contains(text, "choose another place with --dir") ||
+			strings.Contains(text, "in use") || strings.Contains(text, "--store") {
+			t.Errorf("%v: status %d, %s", args, code, text)
+		}
+	}
+}
+
 func TestFleetUsage(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"worker", "want 'isobar worker URL"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,9 +80,11 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 		return fmt.Errorf("worker: %w: choose another place with --dir", err)
 	}
 	unlock, err := store.Lock(filepath.Join(o.Dir, "worker"))
-	if err != nil {
-		return fmt.Errorf("worker: %s is in use: two workers on a machine disturb each other's measurements: run one (%w)",
-			o.Dir, err)
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		return fmt.Errorf("worker: %w: two workers on a machine disturb each other's measurements: run one", err)
+	case err != nil:
+		return fmt.Errorf("worker: %w: choose another place with --dir", err)
 	}
 	defer unlock()
 	if err := session.CanRun(ctx, o.Runner(o.Dir)); err != nil {

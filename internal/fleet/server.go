@@ -114,8 +114,12 @@ func (s *Server) own() (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: choose another place with --dir", err)
 	}
-	if s.unlock, err = store.Lock(filepath.Join(s.dir, "server")); err != nil {
-		return fmt.Errorf("%s is in use: two servers would damage each other's streams: give each a --dir (%w)", s.dir, err)
+	s.unlock, err = store.Lock(filepath.Join(s.dir, "server"))
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		return fmt.Errorf("%w: two servers would damage each other's streams: give each a --dir", err)
+	case err != nil:
+		return fmt.Errorf("%w: choose another place with --dir", err)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (se *Session) Prepare(
 		return nil, fmt.Errorf("tune: %w", err)
 	}
 	// The lock keeps other processes that tune the package from replacing and removing these binaries.
-	if b.unlock, err = store.Lock(b.dir); err != nil {
+	if b.unlock, err = lock(b.dir); err != nil {
 		return nil, fmt.Errorf("tune: %s: %w", pkg, err)
 	}
 	if err := b.build(ctx, dir, variants); err != nil {

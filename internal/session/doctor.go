@@ -85,7 +85,7 @@ func (se *Session) Diagnose(ctx context.Context, runs int) (*Diagnosis, error) {
 func (se *Session) alone() (unlock func(), err error) {
 	path, err := se.StorePath()
 	if err == nil {
-		unlock, err = store.Lock(path)
+		unlock, err = lock(path)
 	}
 	if errors.Is(err, store.ErrLocked) {
 		return nil, err

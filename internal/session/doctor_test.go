@@ -57,7 +57,7 @@ func TestDiagnoseAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := se.Diagnose(t.Context(), 6); !errors.Is(err, store.ErrLocked) {
+	if _, err := se.Diagnose(t.Context(), 6); !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), "wait until") {
 		t.Errorf("beside a run: %v", err)
 	}
 	unlock()

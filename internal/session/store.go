@@ -32,11 +32,23 @@ func (se *Session) OpenForRun(existing bool) (s *store.Store, path string, unloc
 	if s, path, err = se.Open(); err != nil {
 		return nil, "", nil, err
 	}
-	if unlock, err = store.Lock(path); err != nil {
+	if unlock, err = lock(path); err != nil {
 		s.Close()
 		return nil, "", nil, err
 	}
 	return s, path, unlock, nil
+}
+
+// lock takes the lock of the store, or of something beside it, and says what to do if it cannot.
+func lock(path string) (unlock func(), err error) {
+	unlock, err = store.Lock(path)
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		err = fmt.Errorf("%w, which is measuring: wait until it is done, or the two would disturb each other", err)
+	case err != nil:
+		err = fmt.Errorf("%w: choose another place with --store FILE or ISOBAR_STORE", err)
+	}
+	return unlock, err
 }
 
 // storeName is the file name of the default store.

@@ -357,7 +357,7 @@ func TestLock(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "locked\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	if _, err := Lock(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", cmd.Process.Pid)) {
+	if _, err := Lock(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", cmd.Process.Pid)) {
 		t.Errorf("locked by process %d, Lock says: %v", cmd.Process.Pid, err)
 	}
 	in.Close()

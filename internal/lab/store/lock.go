@@ -9,7 +9,7 @@ import (
 )
 
 // ErrLocked is wrapped in the error of Lock if another process holds the lock.
-var ErrLocked = errors.New("wait until it is done, or the two would disturb each other")
+var ErrLocked = errors.New("in use")
 
 // Lock takes the measuring lock of the store at path, so that two labs do not
 // disturb each other's figures. It does not wait: if another process holds the
@@ -21,7 +21,7 @@ func Lock(path string) (unlock func(), err error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("store: lock: %w: choose another place with --store FILE or ISOBAR_STORE", err)
+		return nil, fmt.Errorf("store: lock: %w", err)
 	}
 	if err := lockFile(f); err != nil {
 		defer f.Close()
@@ -32,7 +32,7 @@ func Lock(path string) (unlock func(), err error) {
 		if pid, err := io.ReadAll(io.LimitReader(f, 20)); err == nil && len(pid) > 0 {
 			holder = "process " + strings.TrimSpace(string(pid))
 		}
-		return nil, fmt.Errorf("store: lock %s: %s is measuring with this store: %w", name, holder, ErrLocked)
+		return nil, fmt.Errorf("store: lock %s: %w by %s", name, ErrLocked, holder)
 	}
 	err = f.Truncate(0)
 	if err == nil {

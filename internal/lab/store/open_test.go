@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -152,7 +153,7 @@ func TestUnwritablePlaces(t *testing.T) {
 				t.Errorf("%v: does not say %q", err, want)
 			}
 		}
-		if _, err := Lock(path); err == nil || !strings.Contains(err.Error(), "--store") {
+		if _, err := Lock(path); err == nil || errors.Is(err, ErrLocked) {
 			t.Errorf("Lock(%s): %v", path, err)
 		}
 	}
