@@ -80,7 +80,7 @@ func (a *app) printMeasured(m *session.Measured, asJSON bool) error {
 	if m.Unpaged != nil {
 		report = ""
 	}
-	_, err := fmt.Fprintf(a.Out, "\n%sall of it  isobar lab show %d\n", report, m.Meta.ID)
+	_, err := fmt.Fprintf(a.Out, "\n%sall of it  %s\n", report, a.Command(fmt.Sprint("lab show ", m.Meta.ID)))
 	return err
 }
 

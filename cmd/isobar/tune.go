@@ -169,14 +169,15 @@ func (a *app) present(o *tuneOptions, log *session.TuneLog, result answered, out
 	if log.Fleet != nil {
 		fmt.Fprintf(a.Out, "measured  by %s\n", log.Fleet)
 	}
+	all := a.Command(fmt.Sprint("lab show ", log.ID))
 	if failed != nil {
-		fmt.Fprintf(a.Out, "all runs  isobar lab show %d\n", log.ID)
+		fmt.Fprintf(a.Out, "all runs  %s\n", all)
 		return failed
 	}
 	if files != "" {
 		fmt.Fprintf(a.Out, "deploy    %s: shell, systemd, Dockerfile, Compose, Kubernetes, Helm, Nomad\n", files)
 	}
-	_, err = fmt.Fprintf(a.Out, "report    %s (all runs: isobar lab show %d)\n", page, log.ID)
+	_, err = fmt.Fprintf(a.Out, "report    %s (all runs: %s)\n", page, all)
 	return cmp.Or(err, undecided(outcome))
 }
 

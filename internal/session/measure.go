@@ -144,11 +144,11 @@ func (se *Session) executor(
 func (se *Session) finish(execute execution, s *store.Store, id int64, file string) (*Measured, error) {
 	failed, err := execute(id)
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintf(se.Err, "isobar: interrupted. %s\n", resumeHint(s, id))
+		fmt.Fprintf(se.Err, "isobar: interrupted. %s\n", se.resumeHint(s, id))
 		return nil, ErrInterrupted
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, resumeHint(s, id))
+		return nil, fmt.Errorf("%w\n%s", err, se.resumeHint(s, id))
 	}
 	run, analysis, err := Load(s, id)
 	if err != nil {
@@ -181,7 +181,7 @@ func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store
 		if !blocks.allows(c.Block, time.Now()) {
 			bar.Clear()
 			fmt.Fprintf(se.Err, "isobar: stopped before block %d, which would have exceeded --budget %v. %s\n", c.Block+1,
-				budget, resumeHint(s, id))
+				budget, se.resumeHint(s, id))
 			break
 		}
 		bar.Begin(c)
@@ -205,13 +205,13 @@ func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store
 	return failed, nil
 }
 
-func resumeHint(s *store.Store, id int64) string {
+func (se *Session) resumeHint(s *store.Store, id int64) string {
 	run, err := s.Run(id)
 	if err != nil {
-		return fmt.Sprintf("Resume with: isobar lab run --resume %d", id)
+		return "Resume with: " + se.Command(store.Run{ID: id}.Resume())
 	}
-	return fmt.Sprintf("%d of %d cells of run %d are kept. Continue with: isobar lab run --resume %d",
-		run.Finished+run.Failed, run.Total, id, id)
+	return fmt.Sprintf("%d of %d cells of run %d are kept. Continue with: %s", run.Finished+run.Failed, run.Total, id,
+		se.Command(run.Resume()))
 }
 
 // A blockBudget decides whether there is time for another block. It assumes the

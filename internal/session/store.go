@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
@@ -98,6 +99,15 @@ func dataDir(goos string, getenv func(string) string) (string, error) {
 		return "", errors.New("no place for the store: " + parent + " is not set")
 	}
 	return filepath.Join(dir, below), nil
+}
+
+// Command returns the command line that runs isobar with args on the store.
+func (se *Session) Command(args string) string {
+	path, err := se.StorePath()
+	if usual, _ := new(Session).StorePath(); err != nil || path == usual {
+		return "isobar " + args
+	}
+	return "isobar --store " + cell.Quote(path) + " " + args
 }
 
 // OpenForReading opens the store read-only.

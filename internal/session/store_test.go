@@ -41,3 +41,15 @@ func TestStoresInOneDirectory(t *testing.T) {
 		}
 	}
 }
+
+// TestCommand: a command that is printed works on the store of the command that printed it.
+func TestCommand(t *testing.T) {
+	t.Setenv("ISOBAR_STORE", "usual.db")
+	for path, want := range map[string]string{
+		"": "isobar lab show 1", "usual.db": "isobar lab show 1", "its own.db": "isobar --store 'its own.db' lab show 1",
+	} {
+		if got := (&Session{Store: path}).Command("lab show 1"); got != want {
+			t.Errorf("store %q: %q, want %q", path, got, want)
+		}
+	}
+}

@@ -286,8 +286,8 @@ func (l *TuneLog) Failed(err error) error {
 		if n == 1 {
 			are = "is"
 		}
-		kept = fmt.Sprintf("%s %s kept: 'isobar lab show %d' shows them, and the same command with --resume continues",
-			text.Plural(n, "finished run"), are, l.ID)
+		kept = fmt.Sprintf("%s %s kept: '%s' shows them, and the same command with --resume continues",
+			text.Plural(n, "finished run"), are, l.session.Command(fmt.Sprint("lab show ", l.ID)))
 	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(l.session.Err, "isobar: interrupted. %s\n", kept)

@@ -191,7 +191,7 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 		Links: []link{units(r, v), {"Compare with another run", fmt.Sprintf("/compare?b=%d", stored.ID)},
 			{"Save as one file", base + "/report.html"}}}
 	if body.Status == "unfinished" {
-		body.Resume = fmt.Sprintf("isobar lab run --resume %d", stored.ID)
+		body.Resume = s.command(stored.Resume())
 	}
 	body.Cells, body.More = cellLinks(run)
 	return &frame{Section: "runs", main: templates()["run"], Report: page.New(run.Run, analysis, v),
@@ -256,7 +256,7 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 	f := &frame{Section: "runs", main: templates()["cell"], Body: body, Back: &link{fmt.Sprintf("Run %d", run.ID), base}}
 	if rec == nil {
 		f.Title = fmt.Sprintf("Cell %d of run %d", index, run.ID)
-		body.Resume = fmt.Sprintf("isobar lab run --resume %d", run.ID)
+		body.Resume = s.command(run.Resume())
 		f.Report = &page.Page{Sheet: page.Sheet{Name: text.Clean(cell.Readable(c.Key()))}}
 		return f, nil
 	}

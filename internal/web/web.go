@@ -110,6 +110,11 @@ func New(c Config) *Server {
 	return s
 }
 
+// command returns the command line that runs isobar with args on the pages' store.
+func (s *Server) command(args string) string {
+	return (&session.Session{Store: s.config.Store}).Command(args)
+}
+
 // Close closes the store. Requests in progress may fail.
 func (s *Server) Close() error { return s.source.close() }
 

@@ -57,7 +57,7 @@ func (r Run) Repeat() string {
 		if arg == "--" && !seeded {
 			words, seeded = append(words, "--seed", strconv.FormatUint(r.Seed, 10)), true
 		}
-		words = append(words, quote(arg))
+		words = append(words, Quote(arg))
 	}
 	if !seeded {
 		words = append(words, "--seed", strconv.FormatUint(r.Seed, 10))
@@ -65,8 +65,25 @@ func (r Run) Repeat() string {
 	return strings.Join(words, " ")
 }
 
-// quote makes s one word for a POSIX shell.
-func quote(s string) string {
+// Resume returns the arguments of isobar that continue the run, on its fleet if it had one.
+func (r Run) Resume() string {
+	words := []string{"lab run --resume", strconv.FormatInt(r.ID, 10)}
+	for i, arg := range r.Args {
+		if arg == "--" {
+			break
+		}
+		if strings.HasPrefix(arg, "--fleet") {
+			words = append(words, Quote(arg))
+			if !strings.Contains(arg, "=") && i+1 < len(r.Args) {
+				words = append(words, Quote(r.Args[i+1]))
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Quote makes s one word for a POSIX shell.
+func Quote(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,/:@%"
 	if s != "" && strings.Trim(s, plain) == "" {
 		return s

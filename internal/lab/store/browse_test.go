@@ -93,6 +93,20 @@ func TestCell(t *testing.T) {
 	}
 }
 
+func TestResume(t *testing.T) {
+	for want, args := range map[string][]string{
+		"lab run --resume 4":               {"lab", "run", "alloc", "--reps", "3", "--store", "x.db"},
+		"lab run --resume 4 --fleet local": {"lab", "--fleet", "local"},
+		"lab run --resume 4 --fleet=local": {"lab", "run", "exec", "--fleet=local", "--", "prog", "--fleet", "x"},
+		"lab run --resume 4 --fleet-token-file 'a b' --fleet nats://h:1 --fleet-require 'cores>=8'": {"lab", "run", "alloc",
+			"--fleet-token-file", "a b", "--seed", "1", "--fleet", "nats://h:1", "--fleet-require", "cores>=8"},
+	} {
+		if got := (Run{ID: 4, Args: args}).Resume(); got != want {
+			t.Errorf("Resume of %q is %q, want %q", args, got, want)
+		}
+	}
+}
+
 func TestRepeat(t *testing.T) {
 	for want, run := range map[string]Run{
 		"isobar lab --seed 7": {Seed: 7, Args: []string{"lab"}},
