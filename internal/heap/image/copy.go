@@ -41,7 +41,6 @@ type Config struct {
 const (
 	slotBytes   = 64       // for each slot: marks, edges, dominators
 	readerBytes = 40 << 20 // line tables, variables, types
-	bssCopies   = 2        // of the variables without pointers, which are searched
 )
 
 // ErrPause is wrapped in the error of a copy that would take too long.
@@ -96,6 +95,9 @@ func Read(ctx context.Context, src Source, c Config) (*Image, error) {
 		im.Now = src.Clock()
 	}
 	im.Runtime = r.owned()
+	for i := range im.Modules {
+		im.Modules[i].search = nil
+	}
 	im.collector()
 	im.waitsOn()
 	im.stackRoots(r.stacks, r.regs)
@@ -176,7 +178,7 @@ func (r *reader) prepare(c Config) (time.Duration, error) {
 	for i := range r.im.Modules {
 		bss += min(r.im.Modules[i].endNoPtrBSS-r.im.Modules[i].noPtrBSS, 1<<40)
 	}
-	if whole := size + slots*slotBytes + bss*bssCopies + readerBytes; c.FreeBytes > 0 && whole > c.FreeBytes {
+	if whole := size + slots*slotBytes + bss + readerBytes; c.FreeBytes > 0 && whole > c.FreeBytes {
 		return 0, fmt.Errorf("image: reading this heap takes up to %d MB, and %d MB are free here: "+
 			"read a core file on another machine", whole>>20, c.FreeBytes>>20)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+
+	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
 // A Module is the runtime.moduledata of an executable or plugin.
@@ -16,6 +18,7 @@ type Module struct {
 	Types, EndTypes uint64
 
 	noPtrBSS, endNoPtrBSS uint64
+	search                []byte // what variables was read into
 	rodata, gofunc        uint64
 	dataMask, bssMask     []byte
 	names, pctab, pcln    []byte
@@ -158,13 +161,24 @@ func (im *Image) uninitialized() []block {
 	var parts []block
 	for i := range im.Modules {
 		m := &im.Modules[i]
-		for _, r := range [][2]uint64{{m.noPtrBSS, m.endNoPtrBSS}, {m.BSS, m.EndBSS}} {
-			if b, ok := im.Read(r[0], r[1]-r[0]); ok {
-				parts = append(parts, block{addr: r[0], data: b})
-			}
+		parts = append(parts, block{addr: m.noPtrBSS, data: im.variables(m)})
+		if b, ok := im.Read(m.BSS, m.EndBSS-m.BSS); ok {
+			parts = append(parts, block{addr: m.BSS, data: b})
 		}
 	}
 	return parts
+}
+
+// variables returns the current bytes of a module's variables without pointers and initial values,
+// which can be large: they are read into the same memory each time.
+func (im *Image) variables(m *Module) []byte {
+	if size := m.endNoPtrBSS - m.noPtrBSS; m.search == nil && size < 1<<28 {
+		m.search = make([]byte, size)
+	}
+	if im.mem == nil || im.mem.Read([]target.Range{{Addr: m.noPtrBSS, Data: m.search}}) != nil {
+		return nil
+	}
+	return m.search
 }
 
 // findGoroutines returns the address of runtime.allgs: by symbol, or as the slice whose elements

@@ -62,8 +62,7 @@ func (r *reader) bitmaps() (all []Extent) {
 	}
 	slices.Sort(marks)
 	for i := range r.im.Modules {
-		m := &r.im.Modules[i]
-		b, _ := r.im.Read(m.noPtrBSS, m.endNoPtrBSS-m.noPtrBSS)
+		b := r.im.variables(&r.im.Modules[i])
 		for ; len(b) >= 32; b = b[8:] {
 			next := le.Uint64(b[8:])
 			k, _ := slices.BinarySearch(marks, next+16)
@@ -123,8 +122,7 @@ func (r *reader) pageTables(heap []byte) (all []Extent) {
 // without heap pointers, and contains all spans' records.
 func (r *reader) chunks() []Extent {
 	for i := range r.im.Modules {
-		m := &r.im.Modules[i]
-		b, _ := r.im.Read(m.noPtrBSS, m.endNoPtrBSS-m.noPtrBSS)
+		b := r.im.variables(&r.im.Modules[i])
 		for ; len(b) >= 8; b = b[8:] {
 			if all := r.chunksFrom(le.Uint64(b)); len(all) > 0 {
 				return all
