@@ -78,7 +78,8 @@ func (w *holders) emit(n *Node, path []*Node) {
 		}
 	}
 	spreads := float64(n.Retained) >= mostOfIt*float64(whole) && // not held by another path as well
-		(len(heavy) > 0 && n.Objects > 0 && many(n.Objects, heavy[0].Objects) || hasSpread(path))
+		(len(heavy) > 0 && n.Objects > 0 && heavy[0].Label != "" && many(n.Objects, heavy[0].Objects) ||
+			hasSpread(path))
 	overlap := sum > n.Retained+n.Retained/10 && most <= n.Retained // of a tree's nodes and what these hold
 	if n.Retained >= w.least && (len(heavy) == 0 || spreads || overlap || float64(sum) < mostOfIt*float64(whole)) {
 		w.all = append(w.all, w.line(n, path))

@@ -45,6 +45,7 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"subscription", "main.app.topics", "main.init.func"},
 	{"bound", "[].r.body", "global at"},
 	{"cache", "main.names.entries", "map[string]*main.record"},
+	{"sync.Map", "main.sessions", "global at"},
 	// Roots that are not leaks.
 	{"deferred", "main.deferred", "main.deferred"},
 	{"deep", "in main.descend", "in main.descend"},

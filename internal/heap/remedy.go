@@ -56,6 +56,9 @@ func (r *Report) remedy(path, rest []*Node, unused, duplicates uint64) aid {
 		}
 		return aid{"bound it, if it grows; keys and values without pointers are not scanned",
 			size(n.ScanBytes) + " to scan", 0, true}
+	case strings.HasPrefix(n.Type, "sync.Map of "):
+		return aid{"bound it, if it grows; a map with a lock has no object for each entry",
+			fmt.Sprintf("%d objects to mark", n.Objects), 0, false}
 	case strings.HasPrefix(n.Type, "chan "):
 		return gone(n, "a smaller buffer, or a reader that keeps up")
 	case elem != nil && strings.HasPrefix(elem.Type, "map["):

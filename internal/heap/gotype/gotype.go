@@ -58,6 +58,9 @@ func (t *Type) appendWords(to []Word, offset uint64, path string) []Word {
 	defer func() { t.entered = false }()
 	switch t.Kind {
 	case reflect.Pointer, reflect.UnsafePointer, reflect.Func, reflect.Map, reflect.Chan, reflect.String, reflect.Slice:
+		if t.Node() != nil {
+			path = strings.TrimSuffix(path, ".root.v")
+		}
 		return append(to, Word{offset, path, t})
 	case reflect.Interface:
 		return append(to, Word{offset + 8, path, t})
@@ -74,15 +77,33 @@ func (t *Type) appendWords(to []Word, offset uint64, path string) []Word {
 			if held != nil && typ.Kind == reflect.UnsafePointer {
 				typ = held
 			}
-			to = typ.appendWords(to, offset+f.Offset, path+"."+f.Name)
+			to = typ.appendWords(to, offset+f.Offset, path+t.label(f, path == ""))
 		}
 	}
 	return to
 }
 
+// label returns what a field adds to a path: nothing for the parts of a sync.Map, and for the links of a
+// node inside of another value, as in list.List: each of them leads to the whole list.
+func (t *Type) label(f Field, outermost bool) string {
+	if t.Name == "sync.Map" || !outermost && f.Type.To(t) {
+		return ""
+	}
+	return "." + f.Name
+}
+
+// To reports whether t is a pointer to a type of the name of elem.
+func (t *Type) To(elem *Type) bool {
+	return t.Kind == reflect.Pointer && t.Elem != nil && t.Elem.Name == elem.Name && elem.Name != ""
+}
+
 // held returns the type of the pointer that an atomic.Pointer holds, or nil. Its first field, of
-// length zero, says so; the pointer itself is an unsafe.Pointer.
+// length zero, says so; the pointer itself is an unsafe.Pointer. That of a weak.Pointer points to a
+// handle.
 func (t *Type) held() *Type {
+	if strings.HasPrefix(t.Name, "weak.Pointer[") {
+		return weakHandle
+	}
 	if !strings.HasPrefix(strings.TrimPrefix(t.Name, "sync/"), "atomic.Pointer[") || len(t.Fields) == 0 {
 		return nil
 	}
@@ -91,6 +112,9 @@ func (t *Type) held() *Type {
 	}
 	return nil
 }
+
+var weakHandle = &Type{Name: "*weak handle", Kind: reflect.Pointer, Size: 8,
+	Elem: &Type{Name: "weak handle", Kind: reflect.Uintptr, Size: 8, NoPtr: true}}
 
 // Direct reports whether the data word of an interface holds a value of the type
 // itself, not a pointer to it.
@@ -115,19 +139,22 @@ type Reader interface {
 	IsType(addr uint64) bool
 	// TypeBase returns the base of name offsets in the type at addr.
 	TypeBase(addr uint64) uint64
+	// Descriptors returns the blocks of memory, from and to, that have type descriptors and names.
+	Descriptors() [][2]uint64
 }
 
 // A Table has the types read so far. It is not safe for concurrent use.
 type Table struct {
 	mem      Reader
 	byAddr   map[uint64]*Type
+	named    map[string]*Type // structs that were searched for
 	itabs    map[uint64]*Type
 	captured map[uint64]*Type // by address of the function
 }
 
 // NewTable returns a table that reads from a program's memory.
 func NewTable(mem Reader) *Table {
-	return &Table{mem: mem, byAddr: make(map[uint64]*Type), itabs: make(map[uint64]*Type),
+	return &Table{mem: mem, byAddr: make(map[uint64]*Type), named: make(map[string]*Type), itabs: make(map[uint64]*Type),
 		captured: make(map[uint64]*Type)}
 }
 
@@ -226,12 +253,17 @@ func (t *Table) name(addr uint64) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	n, size := uint64(b[1]&0x7f), uint64(1)
-	if b[1] >= 0x80 {
-		n, size = n|uint64(b[2]&0x7f)<<7, 2
-	}
-	text, ok := t.mem.Read(addr+1+size, n)
+	head, n := nameSize(b)
+	text, ok := t.mem.Read(addr+head, n)
 	return string(text), ok
+}
+
+// nameSize returns the bytes of an abi.Name before its text, and those of the text.
+func nameSize(b []byte) (head, n uint64) {
+	if n = uint64(b[1] & 0x7f); b[1] < 0x80 {
+		return 2, n
+	}
+	return 3, n | uint64(b[2]&0x7f)<<7
 }
 
 // InInterface returns the type of the value in an interface whose first word is word.

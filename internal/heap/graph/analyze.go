@@ -252,7 +252,7 @@ func (a *analysis) place(v uint32, index map[*Node]uint32) uint32 {
 	}
 	at := a.of[up]
 	n, s := a.node[at], g.state[slot]
-	if s == unnamed && n.shape == unnamed && n.parent != a.res.Root || label == 0 && up >= a.first {
+	if s == unnamed && n.shape == unnamed && n.parent != a.res.Root || label == 0 && up >= a.first && !a.betters(s, n) {
 		return at // nothing distinguishes it: part of its holder
 	}
 	for m, depth := n, 0; m.parent != nil && depth < deepest; m, depth = m.parent, depth+1 {
@@ -273,6 +273,11 @@ func (a *analysis) place(v uint32, index map[*Node]uint32) uint32 {
 		a.node = append(a.node, child)
 	}
 	return index[child]
+}
+
+// betters reports whether a shape says more than that of the node above: a hash trie of its holder.
+func (a *analysis) betters(s uint32, n *Node) bool {
+	return a.g.layouts[s].shape.form == trie && a.g.layouts[n.shape].shape.form == value
 }
 
 // retain sums sizes by dominators. An object counts once for a path, even if several

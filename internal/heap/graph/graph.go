@@ -21,6 +21,7 @@ type Graph struct {
 	variables []gotype.Variable
 	functions map[uint64]string
 	maps      map[*gotype.Type]*gotype.Type // map types by the type of their groups
+	tries     map[trieKey]*gotype.Type
 
 	shapes   map[shape]uint32
 	layouts  []layout // by shape number
@@ -79,7 +80,7 @@ func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables [
 	rank Rank) (*Graph, error) {
 	g := &Graph{
 		im: im, types: types, variables: variables, functions: make(map[uint64]string),
-		maps:   make(map[*gotype.Type]*gotype.Type),
+		maps: make(map[*gotype.Type]*gotype.Type), tries: make(map[trieKey]*gotype.Type),
 		shapes: make(map[shape]uint32), labelIDs: make(map[string]uint32), rootIDs: make(map[rootNode]uint32),
 		state: make([]uint32, im.Slots), parent: make([]uint32, im.Slots), edge: make([]uint32, im.Slots),
 		layouts: make([]layout, 2),

@@ -159,7 +159,11 @@ func (g *Graph) rootShape(r *image.Root) (shape, string) {
 		before, _ := g.im.Word(r.Addr - 8) // the type of an interface
 		return g.hint(before, r.To), ""
 	}
-	return g.target(w, r.Addr, r.To), w.Path
+	path := w.Path
+	if v := g.variable(r.Addr); w.Type.To(v.Type) {
+		path = "" // as in a value inside of another
+	}
+	return g.target(w, r.Addr, r.To), path
 }
 
 // target returns the shape of what a variable's word at addr points to.

@@ -17,6 +17,8 @@ const (
 	mapDir         // array of tables of a map
 	mapTable       // internal/runtime/maps.table
 	mapGroups      // keys and values
+	trie           // inner node of a hash trie, such as a sync.Map; t is made by trieType
+	trieEntry      // key and value of one
 	channel        // runtime.hchan of a channel of type t
 	closure        // a function value; name is the function, t what it captures, if known
 	text           // bytes of a string
@@ -39,8 +41,10 @@ func (s shape) String() string {
 			return "[]" + s.t.Name
 		}
 		return s.t.Name
-	case mapHead, channel:
+	case mapHead, channel, trie:
 		return s.t.Name
+	case trieEntry:
+		return s.t.Name + " (entry)"
 	case mapDir, mapTable, mapGroups:
 		return s.t.Name + " (table)"
 	case closure:
@@ -132,6 +136,18 @@ func (g *Graph) layout(s shape) layout {
 				put(w.Offset, word{label: g.label(entryPath(w.Path)), t: w.Type, to: pointee(w.Type)})
 			}
 		}
+	case trie:
+		for _, w := range s.t.Group.Words() {
+			put(w.Offset, word{label: g.label(""), t: w.Type, to: pointee(w.Type)})
+		}
+	case trieEntry:
+		for _, w := range s.t.Elem.Words() {
+			if w.Type.Elem == s.t.Elem { // another with the same hash
+				put(w.Offset, word{label: g.label(""), t: w.Type, to: s})
+				continue
+			}
+			put(w.Offset, word{label: g.label(entryPath(w.Path)), t: w.Type, to: pointee(w.Type)})
+		}
 	case channel:
 		if s.t.Elem != nil {
 			put(f["runtime.hchan.buf"], word{label: g.label("<-"), to: shape{form: value, t: s.t.Elem, array: true}})
@@ -186,6 +202,7 @@ func (l *layout) at(offset uint64) word {
 func entryPath(path string) string {
 	for _, p := range []struct{ in, out string }{
 		{".slots[].elem", "[]"}, {".slots[].key", "[key]"}, {".elems[]", "[]"}, {".keys[]", "[key]"},
+		{".value", "[]"}, {".key", "[key]"},
 	} {
 		if rest, ok := strings.CutPrefix(path, p.in); ok {
 			return p.out + rest
@@ -198,7 +215,7 @@ func entryPath(path string) string {
 func pointee(t *gotype.Type) shape {
 	switch t.Kind {
 	case reflect.Pointer:
-		if t.Elem != nil {
+		if t.Elem != nil && t.Node() == nil {
 			return shape{form: value, t: t.Elem}
 		}
 	case reflect.Slice:
@@ -216,7 +233,7 @@ func pointee(t *gotype.Type) shape {
 }
 
 // dynamic returns the shape of what a word points to if its type does not determine
-// it: an interface's value, a closure, the parts of a map. before is the preceding
+// it: an interface's value, a closure, the parts of a map or hash trie. before is the preceding
 // word, holder the object that contains it; l may be nil if w has a type.
 func (g *Graph) dynamic(l *layout, w word, holder []byte, before, to uint64) shape {
 	switch {
@@ -228,6 +245,8 @@ func (g *Graph) dynamic(l *layout, w word, holder []byte, before, to uint64) sha
 		return shape{form: mapDir, t: l.shape.t}
 	case w.t == nil:
 		return w.to
+	case w.t.Node() != nil:
+		return g.trieAt(l, w.t, to)
 	case w.t.Kind == reflect.Interface:
 		return g.inInterface(g.types.InInterface(w.t.Empty, before), to)
 	case w.t.Kind == reflect.Func:

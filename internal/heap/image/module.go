@@ -130,6 +130,15 @@ func (im *Image) TypeBase(addr uint64) uint64 {
 	return 0
 }
 
+// Descriptors returns the blocks of memory that have type descriptors and their names.
+func (im *Image) Descriptors() [][2]uint64 {
+	var parts [][2]uint64
+	for i := range im.Modules {
+		parts = append(parts, [2]uint64{im.Modules[i].Types, im.Modules[i].EndTypes})
+	}
+	return parts
+}
+
 // IsType reports whether a type descriptor may be at addr. Descriptors are aligned.
 func (im *Image) IsType(addr uint64) bool { return addr%8 == 0 && im.TypeBase(addr) != 0 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 	"weak"
 )
 
@@ -382,6 +384,64 @@ func init() {
 		cleaned = new(record)
 		for range 60 {
 			runtime.AddCleanup(cleaned, func([]byte) {}, blob())
+		}
+	}
+}
+
+// Holders of package sync, unique and container/list.
+var (
+	sessions sync.Map
+	rooms    any
+	mixed    sync.Map
+	common   []unique.Handle[string]
+	queue    list.List
+	doors    door
+)
+
+type house struct {
+	name string
+	by   *sync.Map
+}
+
+type door struct {
+	next, prev *door
+	body       []byte
+}
+
+func init() {
+	leaks["sync.Map"] = func() {
+		for i := range 60 {
+			sessions.Store(fmt.Sprint("session", i), &record{i, blob()})
+		}
+	}
+	leaks["sync.Map of few bytes"] = func() {
+		by := new(sync.Map)
+		for i := range 1 << 18 {
+			by.Store(i, int64(i))
+		}
+		rooms = &house{"a", by}
+	}
+	leaks["sync.Map of many types"] = func() {
+		for i := range 60 {
+			mixed.Store(i, &record{i, blob()})
+			mixed.Store(fmt.Sprint(i), &job{payload: blob()})
+		}
+	}
+	leaks["unique"] = func() {
+		for i := range 1 << 17 {
+			common = append(common, unique.Make(fmt.Sprint("a word that is seen often ", i)))
+		}
+	}
+	leaks["list"] = func() {
+		for i := range 60 {
+			queue.PushBack(&record{i, blob()})
+		}
+	}
+	leaks["sentinel"] = func() {
+		doors.next, doors.prev = &doors, &doors
+		for range 60 {
+			d := &door{&doors, doors.prev, blob()}
+			d.prev.next, d.next.prev = d, d
 		}
 	}
 }
