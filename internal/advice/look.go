@@ -67,6 +67,12 @@ func (k *subject) grown() string {
 	case *ast.IndexExpr:
 		grows = n.X
 	}
+	if path := k.path(); len(path) > 1 && k.s.Kind == life.Append {
+		to, ok := path[1].(*ast.AssignStmt)
+		if ok && len(to.Lhs) == 1 && types.ExprString(to.Lhs[0]) != types.ExprString(grows) {
+			return "" // another slice gets what this one has, and more
+		}
+	}
 	id, _ := ast.Unparen(grows).(*ast.Ident)
 	v, ok := k.p.Info.Uses[id].(*types.Var)
 	switch {

@@ -14,7 +14,7 @@ import (
 
 // pooled proposes that what dies with its call is taken from a sync.Pool, and given back as the call ends.
 func (m *mender) pooled() {
-	const least = 128 // bytes: for less, a pool may take longer than an allocation
+	const least = 64 // bytes: for less, a pool may take longer than an allocation
 	stmt := m.stmt()
 	if !m.sure() || m.x.fate(m.p, m.s).Started || m.e.Size < least || runsOnce(m.s.Func) || m.enclosing() != nil ||
 		m.p.Loop(m.s.Instr.Block()) != nil || !isFunc(m.path[len(m.path)-2]) || stmt == nil || !m.listed(stmt) ||
