@@ -20,6 +20,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -40,13 +41,8 @@ const (
 )
 
 func (s Severity) String() string {
-	switch s {
-	case Advice:
-		return "advice"
-	case Trap:
-		return "trap"
-	}
-	return fmt.Sprintf("Severity(%d)", int(s))
+	names := map[Severity]string{Advice: "advice", Trap: "trap"}
+	return cmp.Or(names[s], fmt.Sprintf("Severity(%d)", int(s)))
 }
 
 // A Check is one allocation pattern or correctness trap. New completes it.

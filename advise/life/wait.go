@@ -16,32 +16,26 @@ func Starts(call ssa.CallInstruction) string {
 	return ""
 }
 
-// ofGroup reports whether a call is of the given method of a group of goroutines, such
-// as sync.WaitGroup or errgroup.Group.
+// ofGroup reports whether a call is of the given method of a group of goroutines: sync.WaitGroup or errgroup.Group.
 func ofGroup(c *ssa.CallCommon, method string) bool {
 	fn := static(c)
 	return fn != nil && fn.Name() == method && fn.Signature.Recv() != nil &&
 		strings.HasSuffix(typeName(fn.Signature.Recv().Type()), "Group")
 }
 
-// waits reports whether a function waits for a group or a channel. A goroutine that it
-// starts may end before it returns.
-func waits(fn *ssa.Function) bool {
+// waits reports whether a function waits for a group or a channel: what it starts may end before it returns.
+func waits(fn *ssa.Function) (found bool) {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			switch i := instr.(type) {
 			case ssa.CallInstruction:
-				if ofGroup(i.Common(), "Wait") {
-					return true
-				}
+				found = found || ofGroup(i.Common(), "Wait")
 			case *ssa.UnOp:
-				if i.Op == token.ARROW {
-					return true
-				}
+				found = found || i.Op == token.ARROW
 			case *ssa.Select:
 				return true
 			}
 		}
 	}
-	return false
+	return found
 }
