@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,36 +39,48 @@ func (a *app) fleetStatusCommand() *cobra.Command {
 	return cmd
 }
 
-func printFleet(w io.Writer, s *fleet.Status) error {
-	fmt.Fprintf(w, "server %s", s.Server)
-	if s.Cluster != "" {
-		fmt.Fprintf(w, " of cluster %s", s.Cluster)
+// printFleet prints the status in lines of at most 80 columns, as long as names and labels are short.
+func printFleet(w io.Writer, s *fleet.Status) (err error) {
+	line := func(format string, args ...any) {
+		if err == nil {
+			_, err = fmt.Fprintln(w, text.Clean(strings.TrimRight(fmt.Sprintf(format, args...), " ")))
+		}
 	}
-	fmt.Fprintf(w, ": %s, %s, %s given up\n", text.Plural(len(s.Workers), "worker"), text.Plural(len(s.Sweeps), "sweep"),
+	line("server %s", s.Server)
+	if s.Cluster != "" {
+		line("cluster %s", s.Cluster)
+	}
+	line("%s, %s, %s given up", text.Plural(len(s.Workers), "worker"), text.Plural(len(s.Sweeps), "sweep"),
 		text.Plural(int(s.Dead), "message"))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(s.Workers) > 0 {
-		fmt.Fprintln(t, "\nWORKER\tMACHINE\tCPUS\tALLOW\tFLOOR\tCELLS\tFAILED\tRETRIES\tLOST BEATS\tSTATE")
+		line("")
+		line("STATE     FLOOR    CELLS  FAILED  RETRIES  LOST BEATS  WORKER")
 	}
 	for _, m := range s.Workers {
-		state := m.State
-		if m.Sweep != "" {
-			state = fmt.Sprintf("%s %s block %d, cell %d of %d", state, m.Sweep, m.Block, m.Current(), m.Cells)
-		}
 		floor := "-"
 		if m.Floor > 0 {
 			floor = fmt.Sprintf("%.2fx", m.Floor)
 		}
-		fmt.Fprintf(t, "%s\t%s %s/%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", m.Name, m.Machine.CPU, m.Machine.OS, m.Machine.Arch,
-			m.Machine.CPUs,
-			strings.Join(m.Allow, ","), floor, m.CellsDone, m.CellsFailed, m.Retries, m.LostHeartbeats, state)
+		line("%-8s %6s %8d %7d %8d %11d  %s", m.State, floor, m.CellsDone, m.CellsFailed, m.Retries, m.LostHeartbeats, m.Name)
+		cpus := text.Plural(m.Machine.CPUs, "CPU")
+		if m.Machine.CPUQuota > 0 {
+			cpus = fmt.Sprintf("%.3g of %s", m.Machine.CPUQuota, cpus)
+		}
+		line("  %s %s/%s, %s, for %s", m.Machine.CPU, m.Machine.OS, m.Machine.Arch, cpus, strings.Join(m.Allow, ","))
+		if m.Sweep != "" {
+			line("  %s block %d, cell %d of %d", m.Sweep, m.Block, m.Current(), m.Cells)
+		}
 	}
 	if len(s.Sweeps) > 0 {
-		fmt.Fprintln(t, "\nSWEEP\tNEEDS\tQUEUED\tRUNNING\tRETRIED\tUNSTORED\tTROUBLE")
+		line("")
+		line("  QUEUED   RUNNING   RETRIED  UNSTORED  SWEEP")
 	}
 	for _, sweep := range s.Sweeps {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", sweep.ID, sweep.Needs(), sweep.Queued,
-			sweep.Running, sweep.Retried, sweep.Results, sweep.Unmet)
+		line("%8d %9d %9d %9d  %s", sweep.Queued, sweep.Running, sweep.Retried, sweep.Results, sweep.ID)
+		line("  needs %s", sweep.Needs())
+		if sweep.Unmet != "" {
+			line("  trouble: %s", sweep.Unmet)
+		}
 	}
-	return t.Flush()
+	return err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/session"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // workerOptions are the flags of 'worker'.
@@ -54,7 +55,7 @@ func (a *app) workerCommand() *cobra.Command {
 		"cache directory; with --user "+userDir+")")
 	f.DurationVar(&o.MaxTimeout, "max-timeout", time.Hour, "longest time of a cell; 0 for no limit")
 	f.StringVar(&o.memory, "max-memory", "auto", "most memory of a cell: a size, auto (70 % of usable memory), or none")
-	f.StringVar(&o.drain, "drain", "", "tell the worker of that `NAME` to finish its block and leave")
+	f.StringVar(&o.drain, "drain", "", "tell every worker of that `NAME` to finish its block and leave")
 	return cmd
 }
 
@@ -64,10 +65,10 @@ func (a *app) drainWorker(ctx context.Context, url string, o *workerOptions) err
 		return err
 	}
 	defer f.Close()
-	if err := f.Drain(ctx, o.drain); err != nil {
-		return err
+	n, err := f.Drain(ctx, o.drain)
+	if err == nil {
+		_, err = fmt.Fprintf(a.Out, "%s of that name: finishing the block, then leaving\n", text.Plural(n, "worker"))
 	}
-	_, err = fmt.Fprintf(a.Out, "worker %s drains\n", o.drain)
 	return err
 }
 

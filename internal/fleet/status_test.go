@@ -60,3 +60,32 @@ func TestLateAnswers(t *testing.T) {
 		t.Error("Members goes on to wait for a worker that has left")
 	}
 }
+
+// TestDrainName drains both workers of a name, and no other.
+func TestDrainName(t *testing.T) {
+	server := serve(t, ServerConfig{})
+	f := connect(t, Options{Server: server})
+	workers := map[string][]*Worker{}
+	for _, name := range []string{"same", "same", "other"} {
+		workers[name] = append(workers[name], startWorker(t, Options{Server: server}, workerConfig(t, name, noop)))
+	}
+	for {
+		members, err := f.Members(t.Context(), 50*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(members) == 3 {
+			break
+		}
+	}
+	if n, err := f.Drain(t.Context(), "same"); err != nil || n != 2 {
+		t.Errorf("Drain = %d, %v; want 2", n, err)
+	}
+	for name, all := range workers {
+		for _, w := range all {
+			if draining := w.Member().State == "draining"; draining != (name == "same") {
+				t.Errorf("a worker named %s: draining is %v", name, draining)
+			}
+		}
+	}
+}

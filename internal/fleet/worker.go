@@ -275,14 +275,30 @@ func (w *Worker) subscribe() (all []*nats.Subscription, err error) {
 	return all, nil
 }
 
-// Drain tells the named worker to finish its current block and leave.
-func (f *Fleet) Drain(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if _, err := f.nc.RequestWithContext(ctx, drainSubject, []byte(name)); err != nil {
-		return fmt.Errorf("fleet: drain: no worker %s answers: 'isobar fleet status' lists them (%w)", name, err)
+// Drain tells all workers of that name to finish their current block and leave, and returns
+// their number.
+func (f *Fleet) Drain(ctx context.Context, name string) (n int, err error) {
+	inbox := nats.NewInbox()
+	answers, err := f.nc.SubscribeSync(inbox)
+	if err == nil {
+		defer answers.Unsubscribe()
+		err = f.nc.PublishRequest(drainSubject, inbox, []byte(name))
 	}
-	return nil
+	for wait := 5 * time.Second; err == nil; wait = 500 * time.Millisecond {
+		next, cancel := context.WithTimeout(ctx, wait)
+		_, err = answers.NextMsgWithContext(next)
+		cancel()
+		if err == nil {
+			n++
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return n, fmt.Errorf("fleet: drain: %w", ctx.Err())
+	case n == 0:
+		return 0, fmt.Errorf("fleet: drain: no worker %s answers: 'isobar fleet status' lists them (%w)", name, err)
+	}
+	return n, nil
 }
 
 // queues returns the queues of the sweeps that this worker qualifies for.

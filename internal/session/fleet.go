@@ -15,6 +15,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Fleet says how workers measure the cells.
@@ -66,7 +67,7 @@ func (se *Session) runFleet(ctx context.Context, f *fleet.Fleet, config fleet.Sw
 	defer bar.Clear()
 	config.Warn = func(format string, args ...any) {
 		bar.Clear()
-		fmt.Fprintf(se.Err, "isobar: fleet: "+format+"\n", args...)
+		se.warnFleet(format, args...)
 	}
 	began := time.Now()
 	config.Store = func(results []*fleet.Result) error {
@@ -89,6 +90,11 @@ func (se *Session) runFleet(ctx context.Context, f *fleet.Fleet, config fleet.Sw
 		return nil
 	}
 	return failed, f.Sweep(ctx, config)
+}
+
+// warnFleet prints a message with texts of workers, which may hold anything.
+func (se *Session) warnFleet(format string, args ...any) {
+	fmt.Fprintf(se.Err, "isobar: fleet: %s\n", text.Clean(fmt.Sprintf(format, args...)))
 }
 
 // wholeBlocks returns the pending cells of a run and the number of all its cells. It fails

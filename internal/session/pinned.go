@@ -85,7 +85,7 @@ func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 		ID: fmt.Sprintf("%s-%d", p.id, c.Index), Cells: []cell.Cell{c}, Programs: programs,
 		Requires: p.requires(programs, p.member.Machine.Hostname),
 		AckWait:  p.options.Patience, Attempts: p.options.Attempts,
-		Warn: func(format string, args ...any) { fmt.Fprintf(p.session.Err, "isobar: fleet: "+format+"\n", args...) },
+		Warn: p.session.warnFleet,
 		Store: func(results []*fleet.Result) error {
 			entry = results[0].Records[0]
 			return nil
