@@ -339,6 +339,7 @@ func TestPauseDoesNotWaitForMarking(t *testing.T) {
 	// whether that collection went on when f had returned.
 	marking := func(f func()) (called, goesOn bool) {
 		var s sample
+		runtime.ReadMemStats(new(runtime.MemStats)) // waits until the last pause of the collection before is counted
 		r.read(&s)
 		before := s
 		done := make(chan struct{})
