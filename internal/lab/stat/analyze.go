@@ -169,7 +169,7 @@ func (a *Analysis) floors() floors {
 		}
 		f.raise([3]string{workload[c.A], c.Metric, allMachines}, c)
 		for _, m := range c.Machines {
-			f.raise([3]string{workload[c.A], c.Metric, m.Machine.ID}, m.Comparison)
+			f.raise([3]string{workload[c.A], c.Metric, m.Machine.key}, m.Comparison)
 		}
 	}
 	return f

@@ -43,7 +43,7 @@ func compare(a, b *Group, metric string, floor func(machine string) float64) Com
 	var logs [][]float64
 	for _, own := range strata {
 		m := own[0].machine
-		one := Comparison{Metric: metric, A: a.Key, B: b.Key, Floor: max(1, floor(m.ID))}
+		one := Comparison{Metric: metric, A: a.Key, B: b.Key, Floor: max(1, floor(m.key))}
 		one.AValue, one.BValue = medians(own)
 		one.estimate(own)
 		c.Machines = append(c.Machines, MachineComparison{m, one})
@@ -195,7 +195,7 @@ func paired(a, b Series) (pairs []pair) {
 	}
 	at := func(s *Series, i int) place {
 		if m := s.machine(i); m != nil {
-			return place{s.Blocks[i], m.ID}
+			return place{s.Blocks[i], m.key}
 		}
 		return place{block: s.Blocks[i]}
 	}

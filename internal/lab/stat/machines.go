@@ -16,9 +16,9 @@ import (
 type Machine struct {
 	// Name is for display: its workers, or its ID.
 	Name string `json:"name"`
-	// ID identifies the machine across runs: the digest of its host name or,
-	// failing that, the name of its worker; "" if unknown.
+	// ID is the digest of its host name or, failing that, the name of its worker; "" if unknown.
 	ID      string   `json:"id"`
+	key     string   // identifies the machine across runs
 	Workers []string `json:"workers"` // in a fleet; none for the run's own machine
 	Records int      `json:"cells"`   // finished ones
 	// Blocks that it measured, ascending. Each block is measured on one machine.
@@ -59,21 +59,24 @@ func findMachines(home cell.Machine, recs []*cell.Record) (all []*Machine, of fu
 		machine string
 		block   int
 	}
-	byID, seen := make(map[string]*Machine), make(map[place]bool)
-	of = func(rec *cell.Record) *Machine { return byID[machineID(home, rec)] }
+	byKey, seen := make(map[string]*Machine), make(map[place]bool)
+	of = func(rec *cell.Record) *Machine {
+		_, key := machineID(home, rec)
+		return byKey[key]
+	}
 	for _, rec := range recs {
 		if rec.Err != nil {
 			continue
 		}
-		id := machineID(home, rec)
-		m := byID[id]
+		id, key := machineID(home, rec)
+		m := byKey[key]
 		if m == nil {
-			m = &Machine{ID: id, Workers: []string{}, Fingerprint: home}
-			byID[id] = m
+			m = &Machine{ID: id, key: key, Workers: []string{}, Fingerprint: home}
+			byKey[key] = m
 			all = append(all, m)
 		}
 		m.Records++
-		if at := (place{id, rec.Cell.Block}); !seen[at] {
+		if at := (place{key, rec.Cell.Block}); !seen[at] {
 			seen[at] = true
 			m.Blocks = append(m.Blocks, rec.Cell.Block)
 		}
@@ -93,18 +96,22 @@ func findMachines(home cell.Machine, recs []*cell.Record) (all []*Machine, of fu
 	}
 	for _, m := range all {
 		if names[m.Name] > 1 {
-			m.Name += " " + m.ID
+			m.Name += " " + m.ID + " " + m.Fingerprint.CPU
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *Machine) int { return a.Blocks[0] - b.Blocks[0] })
 	return all, of
 }
 
-func machineID(home cell.Machine, rec *cell.Record) string {
-	if rec.Origin == nil {
-		return home.Hostname
+// machineID returns the ID of the record's machine, and a key that also distinguishes machines of
+// one host name, such as localhost or that of a pod that has moved, by their processors.
+func machineID(home cell.Machine, rec *cell.Record) (id, key string) {
+	m, worker := home, ""
+	if o := rec.Origin; o != nil {
+		m, worker = o.Machine, o.Worker
 	}
-	return cmp.Or(rec.Origin.Machine.Hostname, rec.Origin.Worker)
+	id = cmp.Or(m.Hostname, worker)
+	return id, strings.Join([]string{id, m.Arch, m.CPU}, "\x00")
 }
 
 // heterogeneity tests whether the machines of c agree; logs holds the
@@ -242,11 +249,16 @@ func strangers(a, b *Analysis) string {
 			if m.ID == "" {
 				return ""
 			}
-			if other := [2]*Analysis{b, a}[side]; slices.ContainsFunc(other.Machines,
-				func(o *Machine) bool { return o.ID == m.ID }) {
-				return ""
+			name := m.Name
+			for _, o := range [2]*Analysis{b, a}[side].Machines {
+				switch {
+				case o.key == m.key:
+					return ""
+				case o.ID == m.ID:
+					name = m.Name + " with " + m.Fingerprint.CPU
+				}
 			}
-			names[side] = append(names[side], m.Name)
+			names[side] = append(names[side], name)
 		}
 	}
 	return fmt.Sprintf("measured on different machines (%s; %s), which are never compared: measure both on one machine",

@@ -205,7 +205,7 @@ func TestRunsOfFleets(t *testing.T) {
 	for _, rec := range recs {
 		name := map[bool]string{false: "w0", true: "w1"}[rec.Cell.Block < 6]
 		speed := map[string]float64{"w0": 50, "w1": 450}[name] // each takes half the time
-		rec.Origin = &cell.Origin{Worker: name, Machine: cell.Machine{Hostname: "host" + name}}
+		rec.Origin = &cell.Origin{Worker: name, Machine: cell.Machine{Hostname: "host" + name, CPU: "CPU of " + name}}
 		rec.Set(cell.OpTime, speed*(1+0.001*float64(rec.Cell.Block)))
 	}
 	b, err := Analyze(cells, recs)
@@ -219,6 +219,38 @@ func TestRunsOfFleets(t *testing.T) {
 	for _, c := range all {
 		if c.Pairs != 12 || len(c.Machines) != 2 || c.Verdict != Better || c.Ratio < 0.4 || c.Ratio > 0.62 {
 			t.Errorf("%s: %d pairs on %d machines, %vx: %s", c.A, c.Pairs, len(c.Machines), c.Ratio, c.Reason)
+		}
+	}
+}
+
+// TestMachinesOfOneName: machines of one host name with other processors are kept apart within a run, and
+// never compared across runs.
+func TestMachinesOfOneName(t *testing.T) {
+	on := func(seed uint64, cpus ...string) *Analysis {
+		model := fleetModel{speeds: []float64{100, 900}[:len(cpus)], effects: []float64{1, 1}, blocks: 12, noise: 0.01}
+		cells, recs := model.run(rand.New(rand.NewPCG(seed, 6)))
+		for _, rec := range recs {
+			cpu := cpus[rec.Cell.Block%len(cpus)]
+			rec.Origin = &cell.Origin{Worker: "pod-0", Machine: cell.Machine{Hostname: "h", CPU: cpu}}
+		}
+		a, err := Analyze(cells, recs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	both := on(1, "Intel", "AMD")
+	if c := only(t, both); len(c.Machines) != 2 || c.Machines[0].Machine.Name != "pod-0 h Intel" || c.Machines[1].Pairs != 6 {
+		t.Errorf("machines %+v", c.Machines)
+	}
+	for _, c := range CompareRuns(on(1, "Intel"), on(2, "AMD")) {
+		if c.Pairs != 0 || !strings.Contains(c.Reason, "different machines (pod-0 with Intel; pod-0 with AMD)") {
+			t.Errorf("%d pairs: %s: %s", c.Pairs, c.Verdict, c.Reason)
+		}
+	}
+	for _, c := range CompareRuns(both, on(2, "Intel")) {
+		if c.Pairs != 6 {
+			t.Errorf("%d pairs of the common machine, want 6: %s", c.Pairs, c.Reason)
 		}
 	}
 }
