@@ -133,6 +133,7 @@ func TestPages(t *testing.T) {
 		"/run/x":                        {400, []string{"want a number"}},
 		"/run/1/nothing":                {404, []string{"no page"}},
 		"/run/1/cell/0":                 {200, []string{"Heap over time", "Pauses over time", "/op/time:ns", "a line", `href="/run/1/cell/1"`}},
+		"/run/1/cell/2":                 {200, []string{"the second copy of the baseline", "Heap over time", "Latency by percentile"}},
 		"/run/1/cell/0?from=100&to=300": {200, []string{"From 100 ms to 300 ms of 590 ms"}},
 		"/run/1/cell/0?from=900&to=100": {200, []string{"Heap over time"}},
 		"/run/1/cell/0?from=-1":         {400, []string{"want milliseconds"}},

@@ -16,7 +16,9 @@ import (
 // NewCell returns the page of one record of a run. It fails if the record's
 // histograms are damaged.
 func NewCell(m cell.Run, rec *cell.Record, v View) (*Page, error) {
-	a, err := stat.Analyze([]cell.Cell{rec.Cell}, []*cell.Record{rec})
+	alone := *rec
+	alone.Cell.Twin = false // without its original, a twin would be a copy of nothing
+	a, err := stat.Analyze([]cell.Cell{alone.Cell}, []*cell.Record{&alone})
 	if err != nil {
 		return nil, fmt.Errorf("report: cell %d: %w", rec.Cell.Index, err)
 	}
