@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -125,6 +126,47 @@ func TestConnState(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The connection has its addresses as long as a call of ConnState takes, also when it is hijacked, and
+// somebody else may close it meanwhile.
+func TestConnStateAddresses(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		var ours atomic.Value // the client's end
+		s := &Server{Handler: HandlerFunc(func(c *Context) {
+			if !c.Path().Equal("/hijack") {
+				c.WriteString("content")
+				return
+			}
+			nc, _, err := c.Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			nc.Close()
+		}), ConnState: func(nc net.Conn, state http.ConnState) {
+			if state != http.StateHijacked && state != http.StateIdle {
+				return // the client may be gone, or not know its address yet
+			}
+			time.Sleep(time.Millisecond) // others get time
+			local, remote, client := nc.LocalAddr(), nc.RemoteAddr(), ours.Load().(net.Conn)
+			if local == nil || local.String() != client.RemoteAddr().String() || remote.String() != client.LocalAddr().String() {
+				t.Errorf("%v: the addresses are %v and %v", state, local, remote)
+			}
+		}}
+		addr := serve(t, s)
+		for range 20 {
+			nc, r := dial(t, addr, "")
+			ours.Store(nc)
+			io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+			answer(t, r)
+			io.WriteString(nc, "GET /hijack HTTP/1.1\r\nHost: h\r\n\r\n")
+			if got, _ := io.ReadAll(r); len(got) > 0 {
+				t.Errorf("%q at the end", got)
+			}
+			nc.Close()
+		}
+	})
 }
 
 // ConnState may close a connection that it is told of: a new one, as a limit does, or an

@@ -158,9 +158,9 @@ func (c *conn) hijack() (net.Conn, []byte, error) {
 		if c.patient != nil {
 			c.patient.fixed.Store(true) // deadlines are the caller's
 		}
+		c.becomes(http.StateHijacked)
 	}
 	c.hijacked = true
-	c.becomes(http.StateHijacked)
 	x.out = x.out[:0]
 	x.state, x.mark = stateNone, 0
 	x.bodyState, x.bodyErr = bodyWrecked, ErrHijacked

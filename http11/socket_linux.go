@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -365,8 +366,8 @@ func (s *socket) ReadFrom(r io.Reader) (sent int64, err error) {
 	return sent, nil
 }
 
-// hijack returns the connection as one of package net and ends the socket. The
-// goroutine keeps its worker.
+// hijack returns the connection as one of package net, tells Server.ConnState, and
+// ends the socket. The goroutine keeps its worker.
 func (s *socket) hijack() (net.Conn, error) {
 	fd, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -385,6 +386,7 @@ func (s *socket) hijack() (net.Conn, error) {
 		return nil, os.NewSyscallError("epoll_ctl", err)
 	}
 	s.gone, s.hijacked = true, true
+	s.loop.srv.becomes(s.handle(), http.StateHijacked) // before the leader closes the descriptor, which has the addresses
 	s.loop.send(s)
 	return nc, nil
 }
