@@ -25,7 +25,8 @@ func (s *Server) advicePage(*http.Request) (*frame, error) {
 	f := &frame{Section: "advice", Title: "Advice", main: templates()["empty"], Body: &empty{
 		"Advice is about the lines of a module that allocate. This store has none yet: run this in " +
 			"the module. The second command tries each fix in a copy and measures it.",
-		[]string{"isobar advise --bench . --save ./...", "isobar advise --bench . --fix --verify --save ./..."}}}
+		[]string{s.command("advise --bench . --save ./..."),
+			s.command("advise --bench . --fix --verify --save ./...")}}}
 	from, err := s.source.get()
 	var saved store.Advice
 	if err == nil {

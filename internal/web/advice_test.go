@@ -15,7 +15,7 @@ func TestAdvicePage(t *testing.T) {
 	server := newServer(t, Config{Store: path})
 	empty := func(when string) {
 		t.Helper()
-		if status, body, _ := get(t, server, "/advice"); status != 200 || !strings.Contains(body, "isobar advise --bench . --save ./...") {
+		if status, body, _ := get(t, server, "/advice"); status != 200 || !strings.Contains(body, " advise --bench . --save ./...") {
 			t.Errorf("%s: %d %s", when, status, body)
 		}
 	}

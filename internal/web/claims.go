@@ -56,7 +56,7 @@ func (s *Server) claimsPage(*http.Request) (*frame, error) {
 	if known.empty {
 		body.Empty = &empty{"What the source documents say about the collector and its remedies, tested on this machine. " +
 			"Nothing has been measured here yet. This takes at most 12 minutes on 2 CPUs.",
-			[]string{"isobar claims run --quick"}}
+			[]string{s.command("claims run --quick")}}
 	}
 	return &frame{Section: "claims", Title: "Claims", main: templates()["claims"], Body: body}, nil
 }

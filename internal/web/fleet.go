@@ -97,7 +97,7 @@ func (s *Server) fleetPage(*http.Request) (*frame, error) {
 		f.Body = &fleetBody{Empty: &empty{"A fleet measures one plan on many machines. This page shows its workers, their " +
 			"noise floor, the queue and the running cells, once isobar ui knows where the fleet is.",
 			[]string{"isobar fleet serve --listen 127.0.0.1:4222", "isobar worker nats://127.0.0.1:4222 --token-file FILE",
-				"isobar ui --fleet nats://127.0.0.1:4222 --fleet-token-file FILE"}}}
+				s.command("ui --fleet nats://127.0.0.1:4222 --fleet-token-file FILE")}}}
 		return f, nil
 	}
 	f.Body = s.fleet.get()

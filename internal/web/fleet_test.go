@@ -37,7 +37,7 @@ func testFleet() *fleet.Status {
 
 func TestFleetPage(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "none.db")
-	if status, body, _ := get(t, newServer(t, Config{Store: store}), "/fleet"); status != 200 || !strings.Contains(body, "isobar ui --fleet nats://127.0.0.1:4222 --fleet-token-file FILE") {
+	if status, body, _ := get(t, newServer(t, Config{Store: store}), "/fleet"); status != 200 || !strings.Contains(body, " ui --fleet nats://127.0.0.1:4222 --fleet-token-file FILE") {
 		t.Errorf("without a fleet: %d %.300s", status, body)
 	}
 	if status, _, _ := get(t, newServer(t, Config{Store: store}), "/fleet/events"); status != 404 {
@@ -159,7 +159,7 @@ func TestWatchedPages(t *testing.T) {
 			t.Errorf("%s: policy %q", target, h.Get("Content-Security-Policy"))
 		}
 	}
-	if _, body, _ := get(t, server, "/live"); !strings.Contains(body, "nothing listens there") || strings.Contains(body, "isobar ui --watch") {
+	if _, body, _ := get(t, server, "/live"); !strings.Contains(body, "nothing listens there") || strings.Contains(body, " ui --watch") {
 		t.Errorf("live: %s", body)
 	}
 	// The store's guard also protects the pages of processes.

@@ -17,7 +17,7 @@ func (s *Server) heapPage(*http.Request) (*frame, error) {
 	f := &frame{Section: "heap", Title: "Heap", main: templates()["empty"], Body: &empty{
 		"A saved report says who holds the memory of a program, and what the collector pays for it. None was named: " +
 			"save some, and start this with their files.",
-		[]string{"isobar heap PID --save monday.heap", "isobar ui --heap monday.heap"}}}
+		[]string{"isobar heap PID --save monday.heap", s.command("ui --heap monday.heap")}}}
 	var lines []link
 	for i, name := range s.config.Heaps {
 		lines = append(lines, link{text.Clean(name), fmt.Sprintf("/heap/%d", i+1)})

@@ -33,7 +33,7 @@ func (s *Server) livePage(*http.Request) (*frame, error) {
 	if len(body.Watched) == 0 {
 		body.Process = &empty{"A running Go program has its own live page: heap, pauses, CPU time of the collector, " +
 			"allocation, goroutines. Show it here, serve it separately, or mount it in the program.",
-			[]string{"isobar ui --watch http://localhost:6060", "isobar watch --web http://localhost:6060",
+			[]string{s.command("ui --watch http://localhost:6060"), "isobar watch --web http://localhost:6060",
 				`mux.Handle("/debug/isobar/", monitor.Handler())`}}
 	}
 	f := &frame{Section: "live", Title: "Live", main: templates()["live"], Body: body}
@@ -51,7 +51,7 @@ func (s *Server) livePage(*http.Request) (*frame, error) {
 		return nil, err
 	}
 	if len(body.Runs) == 0 {
-		body.Lab = &empty{"No run is in progress. A new one appears here, cell by cell.", []string{"isobar lab"}}
+		body.Lab = &empty{"No run is in progress. A new one appears here, cell by cell.", []string{s.command("lab")}}
 	}
 	return f, nil
 }

@@ -64,7 +64,7 @@ func (s *Server) runsPage(r *http.Request) (*frame, error) {
 	f := &frame{Section: "runs", Title: "Runs", main: templates()["runs"], Body: body}
 	from, err := s.source.get()
 	if errors.Is(err, store.ErrNotFound) {
-		body.Empty = noRuns()
+		body.Empty = s.noRuns()
 		return f, nil
 	}
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Server) runsPage(r *http.Request) (*frame, error) {
 		return nil, err
 	}
 	if body.Count == 0 {
-		body.Empty = noRuns()
+		body.Empty = s.noRuns()
 		return f, nil
 	}
 	for _, run := range runs {
@@ -107,9 +107,9 @@ func (s *Server) runsPage(r *http.Request) (*frame, error) {
 	return f, nil
 }
 
-func noRuns() *empty {
+func (s *Server) noRuns() *empty {
 	return &empty{"Nothing has been measured yet. The quick study takes at most three minutes; this page follows it.",
-		[]string{"isobar lab", "isobar lab run exec --gc default,400,off -- ./yourprogram"}}
+		[]string{s.command("lab"), s.command("lab run exec --gc default,400,off -- ./yourprogram")}}
 }
 
 // find returns the store and a run in it, given by number or as "last".
@@ -282,7 +282,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 	if body.A == "" || body.B == "" {
 		body.Empty = &empty{"Choose two runs by their numbers. The comparison covers the configurations that both have, " +
 			"paired by repetition. A difference counts if the interval, a rank test and the noise floor of both runs agree.",
-			[]string{"isobar lab list", "isobar lab compare A B"}}
+			[]string{s.command("lab list"), s.command("lab compare A B")}}
 		return f, nil
 	}
 	var metas [2]store.Run

@@ -7,9 +7,14 @@ import (
 )
 
 // TestNavigation follows each link of the navigation, without a store: the page says how to
-// get something to show, and marks its own link as the current one.
+// get something to show in this store, from any directory, and marks its own link as the current one.
 func TestNavigation(t *testing.T) {
-	server := newServer(t, Config{Store: filepath.Join(t.TempDir(), "none.db")})
+	t.Chdir(t.TempDir())
+	store, err := filepath.Abs("none.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(t, Config{Store: "none.db"})
 	links := new(frame).Site()
 	if len(links) < 6 || links[0].Href != "/" {
 		t.Fatalf("navigation %+v", links)
@@ -29,8 +34,8 @@ func TestNavigation(t *testing.T) {
 			if n := strings.Count(body, current); n != 1 || strings.Count(body, "<h1>") != 1 {
 				t.Errorf("%s is in the page %d times: %.600s", current, n, body)
 			}
-			if !strings.Contains(body, `<pre class="command"`) {
-				t.Error("no command that brings something to show")
+			if !strings.Contains(body, `<pre class="command" tabindex="0">isobar --store `+store+" ") {
+				t.Errorf("no command that brings something to show, in this store: %.900s", body)
 			}
 		})
 	}

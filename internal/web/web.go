@@ -36,6 +36,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -82,6 +83,9 @@ type Server struct {
 
 // New returns a Server. Close releases its resources.
 func New(c Config) *Server {
+	if path, err := filepath.Abs(c.Store); err == nil {
+		c.Store = path // readers run the printed commands in other directories
+	}
 	s := &Server{config: c, mux: http.NewServeMux(), source: source{path: c.Store}, poll: pollInterval}
 	if c.Fleet != nil {
 		s.fleet = &fleetSource{ask: c.Fleet}

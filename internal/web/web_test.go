@@ -140,12 +140,12 @@ func TestPages(t *testing.T) {
 		"/run/3/cell/7":                 {200, []string{"has not been measured yet", "isobar --store ", " lab run --resume 3"}},
 		"/run/1/cell/99":                {404, []string{"no cell 99"}},
 		"/run/1/cell/x":                 {400, []string{"want its number"}},
-		"/compare":                      {200, []string{"isobar lab compare"}},
+		"/compare":                      {200, []string{" lab compare A B"}},
 		"/compare?a=1&b=2":              {200, []string{"Run 2 against run 1", "no difference shown", "Ratios of B to A"}},
 		"/compare?a=1&b=8":              {404, []string{"no run 8"}},
 		"/live":                         {200, []string{"Run 3", "isobar watch"}},
-		"/claims":                       {200, []string{"isobar claims run"}},
-		"/advice":                       {200, []string{"isobar advise"}},
+		"/claims":                       {200, []string{" claims run --quick"}},
+		"/advice":                       {200, []string{" advise --bench"}},
 		"/nothing":                      {404, []string{"no page"}},
 		"/assets/nothing":               {404, []string{"no such file"}},
 		"/assets/ui.js":                 {200, []string{"use strict"}},
@@ -208,7 +208,7 @@ func TestNoStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	server := newServer(t, Config{Store: path})
 	for _, target := range []string{"/", "/live"} {
-		if status, body, _ := get(t, server, target); status != 200 || !strings.Contains(body, ">isobar lab</pre>") {
+		if status, body, _ := get(t, server, target); status != 200 || !strings.Contains(body, " lab</pre>") {
 			t.Errorf("%s without a store: %d %s", target, status, body)
 		}
 	}
@@ -220,7 +220,7 @@ func TestNoStore(t *testing.T) {
 	}
 	// The first lab creates it; later another file replaces it.
 	first := testStore(t, path)
-	if status, body, _ := get(t, server, "/"); status != 200 || !strings.Contains(body, ">isobar lab</pre>") {
+	if status, body, _ := get(t, server, "/"); status != 200 || !strings.Contains(body, " lab</pre>") {
 		t.Errorf("an empty store: %d %s", status, body)
 	}
 	addRun(t, first, 2, 6)
