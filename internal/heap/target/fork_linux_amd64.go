@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -132,8 +133,12 @@ const (
 	restartBlock = -516
 )
 
-// waits reports whether a line of /proc/PID/task/TID/syscall shows a thread that waits in a futex.
-func waits(call string) bool { return strings.HasPrefix(call, fmt.Sprint(unix.SYS_FUTEX, " ")) }
+// waits reports whether a line of /proc/PID/task/TID/syscall shows a thread that waits in a futex,
+// or in whatever the kernel has restarted with the remaining time.
+func waits(call string) bool {
+	number, _, _ := strings.Cut(call, " ")
+	return number == strconv.Itoa(unix.SYS_FUTEX) || number == strconv.Itoa(unix.SYS_RESTART_SYSCALL)
+}
 
 // waiting returns the registers of a stopped thread that waits in runtime.futex, or errNoWaiter.
 func (p *Process) waiting(tid int) (*unix.PtraceRegs, error) {
@@ -142,7 +147,10 @@ func (p *Process) waiting(tid int) (*unix.PtraceRegs, error) {
 		return nil, err
 	}
 	const waitPrivate = 128 // FUTEX_WAIT|FUTEX_PRIVATE_FLAG
-	if n := int64(r.Rax); r.Orig_rax != unix.SYS_FUTEX || r.Rsi != waitPrivate || n != restartSys && n != restartBlock {
+	called, n := r.Orig_rax, int64(r.Rax)
+	waits := called == unix.SYS_FUTEX && (n == restartSys || n == restartBlock) ||
+		called == unix.SYS_RESTART_SYSCALL && n == restartBlock // with a time-out, and stopped before
+	if !waits || r.Rsi != waitPrivate {
 		return nil, errNoWaiter
 	}
 	b := make([]byte, len(futexCode))

@@ -27,12 +27,12 @@ type busy struct {
 	counter uint64 // address of its counter
 }
 
-// startBusy builds testdata/busy and starts it.
-func startBusy(t *testing.T, cgo string, env ...string) *busy {
+// built builds a program of testdata.
+func built(t *testing.T, name, cgo string) (program string) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "busy")
+	program = filepath.Join(t.TempDir(), name)
 	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = "testdata/busy"
+	build.Dir = filepath.Join("testdata", name)
 	build.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 	if out, err := build.CombinedOutput(); err != nil {
 		if cgo == "1" && strings.Contains(string(out), "C compiler") {
@@ -40,7 +40,13 @@ func startBusy(t *testing.T, cgo string, env ...string) *busy {
 		}
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	cmd := exec.Command(program)
+	return program
+}
+
+// startBusy starts testdata/busy.
+func startBusy(t *testing.T, cgo string, env ...string) *busy {
+	t.Helper()
+	cmd := exec.Command(built(t, "busy", cgo))
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -187,6 +193,49 @@ func TestForks(t *testing.T) {
 				t.Errorf("%d dead children are left", n)
 			}
 		})
+	}
+}
+
+// TestForksOfAnIdleProgram: a program with one processor that waits for its input and for a timer. Only the
+// runtime's monitor waits in a futex, and after each stop goes on doing so in another system call.
+func TestForksOfAnIdleProgram(t *testing.T) {
+	cmd := exec.Command(built(t, "idle", "0"))
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the program ended with %v", err)
+		}
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	p, err := OpenProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // until the monitor waits
+		if _, err = p.Forked(0, func() error { return nil }); !errors.Is(err, errNoWaiter) || time.Now().After(end) {
+			break
+		}
+	}
+	forks(t, err)
+	for range 3 {
+		if _, err := p.Forked(0, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
