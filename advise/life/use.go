@@ -28,25 +28,6 @@ func Results(call ssa.Value) (all []ssa.Value) {
 	return all
 }
 
-// Addressed are the instructions that do more with the address of a variable than read it, or write to it.
-func Addressed(address ssa.Value) (uses []ssa.Instruction) {
-	for _, use := range *address.Referrers() {
-		switch i := use.(type) {
-		case *ssa.DebugRef, *ssa.UnOp:
-			continue
-		case *ssa.Store:
-			if i.Val != address {
-				continue
-			}
-		case *ssa.FieldAddr, *ssa.IndexAddr:
-			uses = append(uses, Addressed(use.(ssa.Value))...)
-			continue
-		}
-		uses = append(uses, use)
-	}
-	return uses
-}
-
 // ResultOf is result number n of a call, nil if nobody uses it.
 func ResultOf(c ssa.CallInstruction, n int) ssa.Value {
 	v := c.Value()

@@ -144,3 +144,21 @@ func (m *mender) from(stmt ast.Stmt, held string, of types.Type, prepares ...str
 	m.put(stmt.Pos(), stmt.Pos(), text)
 	return true
 }
+
+// locks reports whether go vet forbids to copy values of a type.
+func locks(t types.Type) bool {
+	if types.NewMethodSet(types.NewPointer(t)).Lookup(nil, "Lock") != nil {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for f := range u.Fields() {
+			if locks(f.Type()) {
+				return true
+			}
+		}
+	case *types.Array:
+		return locks(u.Elem())
+	}
+	return false
+}

@@ -28,7 +28,11 @@ func (m *mender) together() {
 func (m *mender) alike() (stmts []ast.Stmt, sites []*life.Site) {
 	const most = 128 // bytes
 	bytes, lives := int64(0), m.lives(m.s)
-	for _, stmt := range listOf(m.around()) {
+	around := slices.IndexFunc(m.path, func(n ast.Node) bool { return listOf(n) != nil })
+	if around < 0 {
+		return nil, nil
+	}
+	for _, stmt := range listOf(m.path[around]) {
 		names, own, size := newNames(stmt), []*life.Site(nil), bytes
 		for _, id := range names {
 			s, first := m.variableAt(id), len(sites)+len(own) == 0

@@ -146,18 +146,6 @@ func OnStack(in []int) (n int) {
 	return n + sum
 }
 
-//go:noinline
-func Branched(in []int) (*[9]int, int) {
-	var sums [9]int
-	for _, v := range in {
-		sums[v%9] += v
-	}
-	if sums[0] == 0 {
-		return &sums, 0
-	}
-	return nil, sums[1]
-}
-
 var table = map[string]int{"orders of the warehouse in the north of Italy": 3}
 
 func Keyed(in []string) (n int) {
@@ -298,21 +286,6 @@ func BenchmarkOnStack(b *testing.B) {
 	}
 }
 
-func TestBranched(t *testing.T) {
-	if sums, n := Branched(in[:18]); sums != nil || n != 1+10 {
-		t.Error(sums, n)
-	}
-	if sums, n := Branched(in[1:9]); sums == nil || sums[8] != 8 || n != 0 {
-		t.Error(sums, n)
-	}
-}
-
-func BenchmarkBranched(b *testing.B) {
-	for b.Loop() {
-		_, sum = Branched(in[:100])
-	}
-}
-
 var countries = []string{"Italy", "France"}
 
 func TestKeyed(t *testing.T) {
@@ -353,9 +326,8 @@ func TestRemediesAreTried(t *testing.T) {
 		"Together": "make them one object: var shared struct{ sum int; last [2]int }",
 		"Framed":   "begin in an array of the function, [52]uint64: only what is longer is on the heap",
 		"Scratch":  "make the slice once, before the loop", "Argument": "make the slice once, before the loop",
-		"Branched": "copy it where its address is taken, sums := sums before the return at m.go:",
-		"Keyed":    "it is only looked up or compared: join its bytes in an array of the function, [256]byte",
-		"Sized":    "make it with its size before the loop: make(map[int]int, len(in))"}
+		"Keyed": "it is only looked up or compared: join its bytes in an array of the function, [256]byte",
+		"Sized": "make it with its size before the loop: make(map[int]int, len(in))"}
 	tried := maps.Clone(proposed)
 	tried["Few"] = "begin out with room for "
 	for name, s := range verdicts() {

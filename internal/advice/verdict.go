@@ -82,7 +82,7 @@ func named(in *types.Package, t types.Type) string {
 // proposals are the changes of which only a trial tells whether they save, by kinds of what the packages make: what
 // proposes them where the code has what they rest on.
 var proposals = map[life.Kind][]func(*mender){
-	life.Variable: {(*mender).branched, (*mender).pooled, (*mender).together}, life.Concat: {(*mender).keyed},
+	life.Variable: {(*mender).pooled, (*mender).together}, life.Concat: {(*mender).keyed},
 	life.Append: {(*mender).framed, func(m *mender) { m.room(false) }, func(m *mender) { m.room(true) }},
 	life.Make:   {(*mender).framed, (*mender).scratch, (*mender).pooled}, life.Convert: {(*mender).framed},
 	life.Literal: {(*mender).pooled}, life.New: {(*mender).pooled},
