@@ -57,3 +57,26 @@ func TestPathsAreReadable(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingsComeFirst: a run's page and file begin with what was found, however long the
+// command; how it was measured and how to repeat it follow.
+func TestFindingsComeFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	name := "exec ./prog " + strings.Repeat("argument ", 100)
+	id, err := testStore(t, path).CreateRun(store.Run{Name: name, Args: []string{"lab", "run"}}, testPlan(1))
+	if err != nil || id != 1 {
+		t.Fatal(id, err)
+	}
+	server := newServer(t, Config{Store: path})
+	for _, address := range []string{"/run/1", "/run/1/report.html"} {
+		_, body, _ := get(t, server, address)
+		above, below, found := strings.Cut(body, `id="found"`)
+		if !found || strings.Contains(above, "Repeat with") || !strings.Contains(below, "<code>isobar lab run") {
+			t.Errorf("%s: the command that repeats it is not below the findings", address)
+		}
+		_, heading, _ := strings.Cut(above, "<h1>")
+		if heading, _, _ = strings.Cut(heading, "</h1>"); len(heading) > 130 || !strings.HasSuffix(heading, "…") {
+			t.Errorf("%s: the heading has %d bytes: %s", address, len(heading), heading)
+		}
+	}
+}

@@ -194,8 +194,9 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 		body.Resume = s.command(stored.Resume())
 	}
 	body.Cells, body.More = cellLinks(run)
-	return &frame{Section: "runs", main: templates()["run"], Report: page.New(run.Run, analysis, v),
-		Body: body, Back: &link{"Runs", "/"}}, nil
+	report := page.New(run.Run, analysis, v)
+	report.List(true, "cells", "Cells")
+	return &frame{Section: "runs", main: templates()["run"], Report: report, Body: body, Back: &link{"Runs", "/"}}, nil
 }
 
 func cellLinks(run session.Run) (lines []configLine, more int) {

@@ -126,7 +126,7 @@ func TestPages(t *testing.T) {
 		"/?q=STRATEGIES&before=3":       {200, []string{`href="/run/2"`, "Newest"}},
 		"/?q=nothing":                   {200, []string{"None of 3 runs matches"}},
 		"/?before=x":                    {400, []string{"want a number"}},
-		"/run/1":                        {200, []string{"arena", "Speed and memory", "isobar lab run strategies --seed 7", `href="/run/1/cell/0"`}},
+		"/run/1":                        {200, []string{"arena", "Speed and memory", "isobar lab run strategies --seed 7", `href="#cells"`, `href="/run/1/cell/0"`}},
 		"/run/1?units=base":             {200, []string{"33", " bytes</td>", "Scaled units"}},
 		"/run/last":                     {200, []string{"5 of 12 cells", "isobar --store ", " lab run --resume 3", "have no record", "pending"}},
 		"/run/9":                        {404, []string{"no run 9", "All runs"}},

@@ -23,7 +23,7 @@ func NewCell(m cell.Run, rec *cell.Record, v View) (*Page, error) {
 		return nil, fmt.Errorf("report: cell %d: %w", rec.Cell.Index, err)
 	}
 	p := &Page{
-		Sheet: Sheet{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(text.RunName(m), "Isobar ")),
+		Sheet: Sheet{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(heading(m), "Isobar ")),
 			Facts: append(cellFacts(rec), originFacts(rec)...), Noise: text.NoiseLine(a), Version: text.Clean(m.Version)},
 		Output: cleanLines(rec.Stderr)}
 	for _, w := range rec.Warnings {

@@ -138,13 +138,17 @@ func sectionOf(s *text.Section, id string, r Run) section {
 	return h
 }
 
-func facts(m cell.Run, machines []*stat.Machine) []Fact {
-	facts := []Fact{{"Measured", text.RunWhen(m)}, {"Cells", text.RunProgress(m)}}
+// lead says when a run was measured, and how much of it.
+func lead(m cell.Run) string {
+	return strings.TrimPrefix(text.RunWhen(m)+", "+text.RunProgress(m), ", ")
+}
+
+// facts are about the machines of a run, if there are several.
+func facts(machines []*stat.Machine) []Fact {
 	if machines == nil {
-		return present(append(facts, Fact{"Machine", text.MachineLine(m.Machine)}))
+		return nil
 	}
-	return present(append(facts, Fact{"Machines", strings.Join(text.MachineLines(machines), "; ") + ". " +
-		text.MachinesNote}))
+	return []Fact{{"Machines", strings.Join(text.MachineLines(machines), "; ") + ". " + text.MachinesNote}}
 }
 
 // A machine is a machine that measured. Its name is "" if it is the only one.

@@ -25,6 +25,7 @@ import (
 type Page struct {
 	Sheet
 	Answer             *answer // of a tuned run
+	How                Sheet   // of a run, below what was found: its noise and the command that repeats it
 	Machines           []machine
 	Findings, Warnings []string
 	Sections           []section
@@ -96,12 +97,15 @@ func answerOf(r Run, sections []*text.Section) *answer {
 	return out
 }
 
+// heading is the name of a run, cut: it may be a long command.
+func heading(m cell.Run) string { return text.Shorten(text.RunName(m), 120) }
+
 // New returns the page of a run.
 func New(r Run, a *stat.Analysis, v View) *Page {
 	m := text.Measured(r.Meta, a)
 	p := &Page{
-		Sheet: Sheet{Name: text.RunName(m), Facts: facts(m, text.Several(a)), Noise: text.NoiseLine(a),
-			Repeat: text.Clean(m.Repeat()), Version: text.Clean(m.Version)},
+		Sheet:    Sheet{Name: heading(m), Lead: lead(m), Version: text.Clean(m.Version)},
+		How:      Sheet{Facts: facts(text.Several(a)), Noise: text.NoiseLine(a), Repeat: text.Clean(m.Repeat())},
 		Machines: machinesOf(m.Machine, text.Several(a)), Findings: text.CleanAll(a.Findings),
 	}
 	for _, warning := range a.Warnings {
@@ -118,7 +122,7 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 		p.List(true, h.ID, h.Name)
 	}
 	p.List(len(p.Warnings) > 0, "warnings", "Warnings")
-	p.List(true, "machine", "Machine")
+	p.List(true, "machine", "Measurement")
 	p.List(true, "reading", "How to read this")
 	return p
 }
