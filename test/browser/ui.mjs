@@ -6,6 +6,7 @@
 // worker joins the fleet with. ONLY is an expression for the names of the tests to run.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -313,6 +314,24 @@ test('the live page of a process: nobody is locked out, samples come', async () 
     assert.ok(content <= window, `content is ${content} px wide in ${window} px`);
   }
   assert.deepEqual((await open(link)).trouble, []);
+});
+
+test('a server that stops is missed, and found again', async () => {
+  const serve = (port) => spawn(process.env.ISOBAR, ['--store', process.env.STORE, 'ui', '--addr', `127.0.0.1:${port}`], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let server = serve(0);
+  try {
+    const [line] = await once(server.stdout, 'data');
+    const port = new URL(String(line).trim()).port;
+    const page = await open('/');
+    await page.goto(`http://127.0.0.1:${port}/run/6`);
+    server.kill('SIGINT');
+    const says = (text) => page.waitForFunction((text) => document.querySelector('.live').textContent === text, text, { timeout: 60_000 });
+    await says('isobar ui does not answer; retrying');
+    server = serve(port);
+    await says('');
+  } finally {
+    server.kill('SIGINT');
+  }
 });
 
 // The last one: it changes the store.

@@ -20,6 +20,13 @@ function keepTheme() {
   }
 }
 
+// reconnect says in element that the server does not answer, unless something else stands there.
+function reconnect(events, element) {
+  const lost = 'isobar ui does not answer; retrying';
+  events.onerror = () => { if (!element.firstChild) element.textContent = lost; };
+  events.onopen = () => { if (element.textContent === lost) element.textContent = ''; };
+}
+
 // follow shows the progress of a run. It reloads the page when the run is
 // complete; before that, the reader decides.
 function follow(element) {
@@ -28,6 +35,7 @@ function follow(element) {
   const count = element.querySelector('.count');
   const live = element.querySelector('.live');
   const events = new EventSource(`/run/${element.dataset.run}/events`);
+  reconnect(events, live);
   events.onmessage = (event) => {
     const { finished, failed, total } = JSON.parse(event.data);
     const done = finished + failed;
@@ -58,9 +66,7 @@ function followFleet(section) {
   events.onmessage = (event) => {
     for (const [id, html] of Object.entries(JSON.parse(event.data))) document.getElementById(id).innerHTML = html;
   };
-  const trouble = section.querySelector('.trouble');
-  events.onerror = () => { trouble.textContent = 'isobar ui does not answer; retrying'; };
-  events.onopen = () => { trouble.textContent = ''; };
+  reconnect(events, section.querySelector('.trouble'));
 }
 
 // zoom lets the pointer choose a range of the timeline. Drawings are 480 units
