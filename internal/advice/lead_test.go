@@ -16,6 +16,7 @@ const leading = `package m
 import (
 	"fmt"
 	"hash"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ type keeper struct {
 type big struct{ a [40]int }
 
 func (k *keeper) made(n int) int {
-	b := make([]byte, n) // make: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice for all of them; clear it (Go 1.21) unless all of it is written
+	b := make([]byte, n) // make: = one from a sync.Pool could serve all calls; clear it (Go 1.21) unless all of it is written
 	return len(fill(b))
 }
 
@@ -39,7 +40,7 @@ func fill(b []byte) []byte { b[0] = 1; return b }
 
 func rounds(n int) (sum int) {
 	for range n {
-		b := make([]byte, n) // make: one slice, made before the loop, could serve all its rounds
+		b := make([]byte, n) // make: = one slice, made before the loop and made larger where a round needs more, could serve all its rounds; clear it unless all of it is written
 		sum += len(fill(b))
 	}
 	return sum
@@ -50,7 +51,7 @@ func given(n int) []byte {
 }
 
 func set(names []string) map[string]bool {
-	m := make(map[string]bool) // map made: = where the number of its entries can be told, make takes it
+	m := make(map[string]bool) // map made: -
 	for _, n := range names {
 		m[n] = true
 	}
@@ -65,14 +66,14 @@ func sized(names []string) map[string]bool {
 	return m
 }
 
-func hashed(h hash.Hash, s string) { h.Write([]byte(s)) } // conversion: io.WriteString copies nothing where
+func hashed(h hash.Hash, s string) { h.Write([]byte(s)) } // conversion: = one buffer from a sync.Pool, as append(b[:0], x...), could serve all calls
 
 func matched(r *regexp.Regexp, s string) bool { return r.Match([]byte(s)) } // conversion: Regexp.MatchString takes
 
-func read(b []byte) *strings.Reader { return strings.NewReader(string(b)) } // conversion: bytes.NewReader takes
+func read(b []byte) *strings.Reader { return strings.NewReader(string(b)) } // conversion: -
 
 func number(b []byte) (n int) {
-	n, _ = strconv.Atoi(string(b)) // conversion: while nobody changes what it copies, unsafe.String
+	n, _ = strconv.Atoi(string(b)) // conversion: -
 	return n
 }
 
@@ -89,12 +90,12 @@ func counter() func() int {
 	return func() int { n++; return n } // closure: -
 }
 
-func (k *keeper) takes(n int) { k.boxes(n) } // boxing: m.keeper.boxes could take int itself, if all callers give that
+func (k *keeper) takes(n int) { k.boxes(n) } // boxing: -
 
 func (k *keeper) boxes(v any) { fmt.Println(v) }
 
 func listed(n int) []int {
-	return []int{n, n} // composite literal: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+	return []int{n, n} // composite literal: -
 }
 
 func reused(b, more []byte) []byte {
@@ -105,7 +106,7 @@ func (k *keeper) filled(several [][]string) (all []list) {
 	for _, names := range several {
 		l := list{}
 		for _, n := range names {
-			l.of = append(l.of, n) // append: make it with room for all rounds of the loop over names (m
+			l.of = append(l.of, n) // append: -
 		}
 		all = append(all, l)
 	}
@@ -150,8 +151,8 @@ func (r *rows) need(n int) {
 }
 
 func handed(c chan []byte, n int) {
-	c <- make([]byte, n) // make: = from a sync.Pool, to which whoever receives it gives it back once nobody uses it, one serves again
-	b := make([]byte, n) // make: = from a sync.Pool, to which the goroutine gives it back once nobody uses it, one serves again
+	c <- make([]byte, n) // make: -
+	b := make([]byte, n) // make: -
 	go fill(b)
 }
 
@@ -167,7 +168,7 @@ func short(n int) int {
 }
 
 func (b *brief) sum() int {
-	list := make([]byte, b.n) // make: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice for all of them; clear it (Go 1.21) unless all of it is written
+	list := make([]byte, b.n) // make: = one from a sync.Pool could serve all calls; clear it (Go 1.21) unless all of it is written
 	return len(fill(list))
 }
 
@@ -182,27 +183,27 @@ func collects(m *sync.Mutex, each func(func(int))) ([]int, error) {
 	defer m.Unlock()
 	all := []int{}
 	each(func(n int) {
-		all = append(all, n) // append: made with room there, where the number of its elements can be told, it does not grow; or appended to a slice that the caller gives, it
+		all = append(all, n) // append: -
 	})
 	return all, nil
 }
 
 func collected(each func(func(int))) (all []int) {
 	each(func(n int) {
-		all = append(all, n) // append: made with room there, where the number of its elements can be told, it does not grow; or appended to a slice that the caller gives
+		all = append(all, n) // append: -
 	})
 	return all
 }
 
 func ranged2(a []string, b string) (n int) {
-	for _, s := range append(a, b) { // append: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice, cut to [:0], for all of them
+	for _, s := range append(a, b) { // append: -
 		n += len(s)
 	}
 	return n
 }
 
 func literal() int {
-	m := map[string]int{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9} // map made: = a sync.Pool, or whoever makes the calls one after the other, could keep one map, emptied by clear, for all of them
+	m := map[string]int{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9} // map made: -
 	return len(m)
 }
 
@@ -216,13 +217,13 @@ func (k *keeper) several(n int) (all [][]byte) {
 func joined(a, b []byte) []byte {
 	out := make([]byte, 4)
 	copy(out, a)
-	return append(out, b...) // append: one slice made with the length of all parts needs no other
+	return append(out, b...) // append: = made with room for len(b) more, the slice needs no other
 }
 
 func roomy(a, b []byte) []byte {
 	out := make([]byte, 4, 4+len(b))
 	copy(out, a)
-	return append(out, b...) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+	return append(out, b...) // append: -
 }
 
 var once sync.Once
@@ -234,7 +235,7 @@ func start(n int) {
 }
 
 var afterwards = func(n int) int {
-	b := make([]byte, n) // make: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice for all of them; clear it (Go 1.21) unless all of it is written
+	b := make([]byte, n) // make: -
 	return len(fill(b))
 }
 
@@ -247,7 +248,7 @@ func waited() {
 func count(c chan string) map[string]int {
 	m := make(map[string]int)
 	for s := range c {
-		m[s]++ // map grown: made with its size (m.go:235), where that can be told, it does not grow
+		m[s]++ // map grown: -
 	}
 	return m
 }
@@ -266,32 +267,32 @@ func each(all func(func(int) bool)) (n int) {
 }
 
 func letter(r rune) int {
-	s := string(r) // conversion: WriteRune and utf8.AppendRune (Go 1.18) write it without a text
+	s := string(r) // conversion: -
 	return len(s)
 }
 
 func letters(r []rune) int {
-	s := string(r) // conversion: = utf8.AppendRune (Go 1.18) writes its runes to a buffer that you keep
+	s := string(r) // conversion: -
 	return len(s)
 }
 
 type raw []byte
 
 func (r *raw) set(n int) int {
-	b := make([]byte, n) // make: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice for all of them; clear it (Go 1.21) unless all of it is written
+	b := make([]byte, n) // make: = one from a sync.Pool could serve all calls; clear it (Go 1.21) unless all of it is written
 	return len(fill(b))
 }
 
-func printed(n int) string { return fmt.Sprint(n) } // boxing: append, strconv.Append
+func printed(n int) string { return fmt.Sprint(n) } // boxing: = append and strconv.AppendInt and its like write numbers and text to a buffer without boxes
 
-func own(n int) { boxed(n) } // boxing: m.boxed could take int itself
+func own(n int) { boxed(n) } // boxing: -
 
 func boxed(v any) { fmt.Println(v) }
 
 func (k *keeper) keeps(n int) { k.last = n } // boxing: -
 
 func locked() *keeper {
-	return &keeper{lock: &sync.Mutex{}} // composite literal: = callers that do not keep it could give the one to fill
+	return &keeper{lock: &sync.Mutex{}} // composite literal: -
 }
 
 func later(n, m int) func() int {
@@ -313,19 +314,19 @@ func seen(b big, each func(func())) (n int) { // variable on the heap: in a vari
 	return n
 }
 
-func looked(m map[string]int, a, b string) int { return m[a+b] } // concatenation: a struct of its parts is a key
+func looked(m map[string]int, a, b string) int { return m[a+b] } // concatenation: = it is only looked up or compared: its parts, appended to an array of the function, as string(bytes) there, need no copy
 
-func key(a, b string) string { return a + "/" + b } // concatenation: is a key without a text (m.go:
+func key(a, b string) string { return a + "/" + b } // concatenation: -
 
 func byKey(m map[string]int, a, b string) int { return m[key(a, b)] }
 
-func name(b []byte) string { return string(b) } // conversion: m[string(b)] looks bytes up without a copy
+func name(b []byte) string { return string(b) } // conversion: -
 
 func byName(m map[string]int, b []byte) int { return m[name(b)] }
 
 func runes(r []rune) string { return string(r) } // conversion: -
 
-func counted(s string) int { return len(sorted([]rune(s))) } // conversion: = range over the string decodes one rune after the other, where that is enough
+func counted(s string) int { return len(sorted([]rune(s))) } // conversion: -
 
 func sorted(r []rune) []rune { return r }
 
@@ -337,7 +338,7 @@ func bounded(n int) []int {
 	return b
 }
 
-func (k *keeper) named(b []byte) { k.name = string(b) } // conversion: a map of those made, looked up by m[string(b)]
+func (k *keeper) named(b []byte) { k.name = string(b) } // conversion: -
 
 func put(p *sync.Pool, b []byte) { p.Put(b) } // boxing: a pool of pointers, of which Put gets the one that Get gave
 
@@ -345,7 +346,7 @@ func logs(n int) { debugf("%d", n) } // boxing: if m.debugf often does nothing w
 
 func listedOf(args ...int) (n int) { return len(args) }
 
-func lists(n int) int { return listedOf(n, n) } // variadic list: = a function that takes one after the other needs no list
+func lists(n int) int { return listedOf(n, n) } // variadic list: -
 
 func logged(n *big) { debugf("%p", n) } // variadic list: = if m.debugf often does nothing with it, as a logger below its level, ask that before the call
 
@@ -366,20 +367,20 @@ func shown(b big, to func(shower)) { to(b) } // boxing: -
 
 func several(n int) (all []*big) {
 	for range n {
-		all = append(all, &big{}) // composite literal: a slice of values has them in its own memory
+		all = append(all, &big{}) // composite literal: -
 	}
 	return all
 }
 
-func mapped(m map[int]*big) { m[1] = &big{} } // composite literal: a map of values has them
+func mapped(m map[int]*big) { m[1] = &big{} } // composite literal: -
 
-func sent(to chan *big) { to <- &big{} } // composite literal: a channel of values has them
+func sent(to chan *big) { to <- &big{} } // composite literal: -
 
 func (k *keeper) copied(b []byte) []byte {
 	if len(b) > 9 {
-		return make([]byte, 9) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+		return make([]byte, 9) // make: -
 	}
-	return append([]byte(nil), b...) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+	return append([]byte(nil), b...) // append: -
 }
 
 type hooked struct{ done func() int }
@@ -396,7 +397,7 @@ func (h *hooked) counted() {
 func deferred(locks []*sync.Mutex) {
 	for _, l := range locks {
 		l.Lock()
-		defer l.Unlock() // defer record: called where the round ends
+		defer l.Unlock() // defer record: -
 	}
 }
 
@@ -438,7 +439,7 @@ func (m methodical) sum() (n int) {
 }
 
 func (r *ring) result(n int) methodical {
-	return make(methodical, n) // make: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+	return make(methodical, n) // make: -
 }
 
 type cellOf struct{ value any }
@@ -466,7 +467,7 @@ type guard struct {
 }
 
 func newGuard() *guard {
-	return &guard{n: 1} // composite literal: = callers that do not keep it could give the one to fill
+	return &guard{n: 1} // composite literal: -
 }
 
 func guards(n int) (all []*guard) {
@@ -478,7 +479,7 @@ func guards(n int) (all []*guard) {
 
 
 func newText() fmt.Stringer {
-	return &plainText{} // composite literal: = callers that do not keep it could give the one to fill
+	return &plainText{} // composite literal: -
 }
 
 type plainText struct{ n int }
@@ -494,7 +495,7 @@ func (s *stack) Pop() any {
 }
 
 func copied(b []byte) []byte {
-	return append([]byte{}, b...) // append: = appended to a slice that the caller gives, it needs memory once, for callers that do not keep it
+	return append([]byte{}, b...) // append: -
 }
 
 func (r *ring) sorted(n int) {
@@ -529,12 +530,12 @@ func numbers(lines [][]byte, all []int) (sum int) {
 	for _, line := range lines {
 		few = few[:0]
 		for _, c := range line {
-			few = append(few, int(c)) // append: make it with room for all rounds of the loop over line (m
+			few = append(few, int(c)) // append: -
 		}
 		sum += total(few)
 	}
 	for len(all) > 0 {
-		few = append(few[:0], all[0]) // append: = a sync.Pool, or whoever makes the calls one after the other, could keep one slice, cut to [:0], for all of them
+		few = append(few[:0], all[0]) // append: -
 		all, sum = all[1:], sum+total(few)
 	}
 	return sum
@@ -555,6 +556,62 @@ func (p *pieces) words(all []string) {
 		}
 	}
 }
+
+func usesGiven(n int) int { return len(given(n)) + newGuard().n }
+
+func (k *keeper) keepsOthers(n int) *keeper {
+	k.last = listed(n)
+	return locked()
+}
+
+func batch(n int) (sum int) {
+	var all []*brief
+	for i := range n {
+		all = append(all, &brief{i}) // composite literal: -
+	}
+	for _, b := range all {
+		sum += b.n
+	}
+	return sum
+}
+
+func sends(w io.Writer, n int) { w.Write([]byte("n" + strconv.Itoa(n))) } // conversion: = io.WriteString copies nothing if the Writer has WriteString
+
+func contains(b []byte) bool { return strings.Contains(string(b), "abc") } // conversion: = bytes.Contains takes it as it is
+
+func mixed(b []byte, s string) bool { return strings.Contains(string(b), s) } // conversion: -
+
+func oneLetter(b *strings.Builder, r rune) { b.WriteString(string(r)) } // conversion: = strings.Builder.WriteRune writes it without a text
+
+func late(c chan func(int) int, n int) {
+	var b big // variable on the heap: -
+	c <- func(i int) int { return b.a[i] }
+	b.a[n] = n
+}
+
+type level int
+
+func (l level) String() string { return "level" }
+
+func leveled(l level) string { return fmt.Sprint(l) } // boxing: -
+
+func fills(m map[string]int, b []byte) {
+	s := string(b) // conversion: m[string(b)] looks bytes up without a copy (m.go:
+	if _, ok := m[s]; !ok {
+		m[s] = 1
+	}
+}
+
+func counts(m map[string]int, b []byte) {
+	s := string(b) // conversion: -
+	m[s]++
+}
+
+func bracketed(s []byte) []byte {
+	out := []byte{'['}
+	more := fill(s)
+	return append(out, more...) // append: -
+}
 `
 
 // TestLeads: memory without a proven remedy is told what would make it needless, and nothing where that was done.
@@ -571,7 +628,7 @@ func TestLeads(t *testing.T) {
 		if !ok || s.Kind.String() != kind {
 			continue
 		}
-		k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{}, growth: p.Growth(s)}
+		k := &subject{x: x, c: &cause{}, p: p, s: s, t: &site{}, e: &Explained{Size: 128}, growth: p.Growth(s)}
 		k.life = x.lifetime(p, s, k.c)
 		lead := k.lead()
 		whole, exact := strings.CutPrefix(want, "= ")
@@ -645,7 +702,8 @@ func TestRoomBySizes(t *testing.T) {
 
 // TestLeadKept: what benchmarks saw kept by a field is nothing for callers to fill; a variable of theirs is no such place.
 func TestLeadKept(t *testing.T) {
-	x, p := explainerOf(t, "package m\n\ntype e struct{ next *e }\n\nfunc newE() *e { return &e{} }\n")
+	x, p := explainerOf(t, "package m\n\ntype e struct{ next *e }\n\nfunc newE() *e { return &e{} }\n\n"+
+		"func sum() bool { return newE().next == nil }\n")
 	for kind, want := range map[life.HolderKind]bool{life.Field: false, life.MapEntry: false, life.Global: true} {
 		k := &subject{x: x, c: &cause{}, p: p, s: p.Sites()[0], t: &site{}, e: &Explained{},
 			life: lifetime{kind: kept, holder: life.Holder{Kind: kind, Name: "list.of"}}}
@@ -671,14 +729,13 @@ func TestVariantsOfCalls(t *testing.T) {
 		"func (h *head) name(n int) string { return string(make([]byte, n)) }\n\n"+
 		"func k(h *head, of map[string]int) int { return of[h.name(h.n)] }\n\n"+
 		"func l(h *head) string { return h.name(h.n) }\n\n"+
+		"func q(h head) []byte { return h.Marshal() }\n\n"+
 		"var pool sync.Pool\n\nfunc m() {\n\tdefer table()\n\tdefer pool.Get()\n}\n")
-	want := map[string]string{"f": "m.head.MarshalTo writes to memory that you keep", "i": "-", "j": "-", "m": "-", "o": "-", "l": "-",
-		"k": "it is only looked up or compared: bytes appended to an array of the function, as string(bytes) there, need no copy",
-		"g": "if callers only look at it until the next call: bufio.Reader.Reset gives one, kept or from a sync.Pool, another io.Reader",
-		"h": "if its result is always the same, and nobody changes it, one in a package variable can serve all"}
+	want := map[string]string{"f": "m.head.MarshalTo writes to a buffer from a sync.Pool", "i": "-", "j": "-", "m": "-", "o": "-", "l": "-",
+		"k": "-", "g": "-", "h": "-", "q": "-"}
 	for _, s := range p.Sites() {
 		if in := s.Func.Name(); s.Kind == life.Call && want[in] != "" {
-			k := &subject{x: x, c: &cause{callee: "m.other"}, p: p, s: s, t: &site{}, life: lifetime{kind: unproved}}
+			k := &subject{x: x, c: &cause{callee: "m.other"}, p: p, s: s, t: &site{}, e: &Explained{Size: 64}, life: lifetime{kind: unproved}}
 			if got := cmp.Or(strings.TrimPrefix(k.offered(), "; "), "-"); got != want[in] {
 				t.Errorf("%s: %q, want %q", in, got, want[in])
 			}

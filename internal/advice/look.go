@@ -91,7 +91,7 @@ func (k *subject) grown() string {
 func (k *subject) reached() string {
 	const apart, fewest, least, most, unsure = 0.1, 3, 10, 64 << 10, 0.1 // sizes; objects of each; bytes
 	each, per := k.grain()
-	if each == 0 || len(k.e.fixes) > 0 || k.e.Within > unsure {
+	if each == 0 || len(k.e.fixes) > 0 || k.e.Within > unsure || k.s != nil && k.s.Kind == life.Append && k.capped() {
 		return ""
 	}
 	smaller := func(size int64) bool { return size < each }

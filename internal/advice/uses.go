@@ -140,39 +140,3 @@ func fullName(c *ssa.CallCommon) string {
 	}
 	return ""
 }
-
-// endsOf are the instructions that use a value in the end: under all of its names, and where the package calls the
-// function that returns it.
-func endsOf(p *life.Package, v ssa.Value) (uses []ssa.Instruction) {
-	seen := map[ssa.Value]bool{}
-	var follow func(v ssa.Value)
-	follow = func(v ssa.Value) {
-		if v == nil || v.Referrers() == nil || seen[v] {
-			return
-		}
-		seen[v] = true
-		for _, use := range *v.Referrers() {
-			switch i := use.(type) {
-			case *ssa.DebugRef:
-			case *ssa.Phi, *ssa.ChangeType:
-				follow(use.(ssa.Value))
-			case *ssa.Return:
-				calls := p.Callers(i.Parent())
-				for _, c := range calls {
-					for n, r := range i.Results {
-						if r == v {
-							follow(life.ResultOf(c, n))
-						}
-					}
-				}
-				if len(calls) == 0 {
-					uses = append(uses, use)
-				}
-			default:
-				uses = append(uses, use)
-			}
-		}
-	}
-	follow(v)
-	return uses
-}
