@@ -25,6 +25,35 @@ type pageSection struct {
 // Page writes the report as one self-contained HTML file. version is that of the
 // program that writes it.
 func (r *Report) Page(out io.Writer, v View, version string) error {
+	s, data := r.sheet(v)
+	s.Version = version
+	if err := s.WriteFile(out, pageTemplates(), "heap", data); err != nil {
+		return fmt.Errorf("heap: page: %w", err)
+	}
+	return nil
+}
+
+// Parts returns the frame of the page and its main part, for a page around them.
+func (r *Report) Parts(v View) (*page.Sheet, template.HTML, error) {
+	s, data := r.sheet(v)
+	var main strings.Builder
+	if err := pageTemplates().ExecuteTemplate(&main, "heap", data); err != nil {
+		return nil, "", fmt.Errorf("heap: page: %w", err)
+	}
+	return s, template.HTML(main.String()), nil
+}
+
+func pageTemplates() *template.Template {
+	return template.Must(page.Templates().ParseFS(assets, "assets/heap.html.tmpl"))
+}
+
+// A pageData is what the template heap shows.
+type pageData struct {
+	Sections []pageSection
+	Warnings []string
+}
+
+func (r *Report) sheet(v View) (*page.Sheet, *pageData) {
 	sections := []pageSection{
 		{ID: "holders", Title: "Who holds the memory", Drawing: r.treemap(), Table: holderTable(r.Holders(v.Share))},
 		{ID: "paths", Title: "Where it hangs", Drawing: r.icicle()},
@@ -35,7 +64,7 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 		sections = append(sections, pageSection{ID: "resident", Title: "Where resident memory is",
 			Text: size(r.Ledger.RSS) + " in all, page by page.", Table: r.Ledger.table()})
 	}
-	s := page.Sheet{Name: "Isobar heap: " + clean(r.Program), Version: version, Repeat: "isobar heap --html FILE PID",
+	s := &page.Sheet{Name: "Isobar heap: " + clean(r.Program), Repeat: "isobar heap --html FILE PID",
 		Facts: append([]page.Fact{{Name: "Read", Value: r.Time.UTC().Format("2006-01-02 15:04:05 UTC") + ", " +
 			clean(r.Target) + ", " + clean(r.Go)}}, r.facts()...),
 		Note: "It has names and sizes, but no contents of the program's memory."}
@@ -44,15 +73,7 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 	}
 	s.List(len(r.Warnings) > 0, "warnings", "Warnings")
 	s.List(true, "reading", "How to read this")
-	t := template.Must(page.Templates().ParseFS(assets, "assets/heap.html.tmpl"))
-	err := s.WriteFile(out, t, "heap", struct {
-		Sections []pageSection
-		Warnings []string
-	}{sections, text.CleanAll(r.Warnings)})
-	if err != nil {
-		return fmt.Errorf("heap: page: %w", err)
-	}
-	return nil
+	return s, &pageData{sections, text.CleanAll(r.Warnings)}
 }
 
 // facts summarizes the report.

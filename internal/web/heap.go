@@ -1,16 +1,18 @@
 package web
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/isobar-go/isobar/internal/heap"
+	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 func init() {
 	register(sitePage{"/heap", (*Server).heapPage, nav{45, "heap", "Heap", "/heap"}})
+	register(sitePage{"/heap/{report}", (*Server).heapReport, nav{}})
 }
 
 func (s *Server) heapPage(*http.Request) (*frame, error) {
@@ -28,18 +30,19 @@ func (s *Server) heapPage(*http.Request) (*frame, error) {
 	return f, nil
 }
 
-// serveHeap serves a report, whose style is inline.
-func (s *Server) serveHeap(w http.ResponseWriter, name string) {
-	var b bytes.Buffer
-	report, err := heap.Load(name)
-	if err == nil {
-		err = report.Page(&b, heap.View{Share: 0.01}, s.config.Version)
+func (s *Server) heapReport(r *http.Request) (*frame, error) {
+	n, err := strconv.Atoi(r.PathValue("report"))
+	if err != nil || n < 1 || n > len(s.config.Heaps) {
+		return nil, errNoPage
 	}
+	report, err := heap.Load(s.config.Heaps[n-1])
 	if err != nil {
-		s.write(w, errorFrame(err))
-		return
+		return nil, err
 	}
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Write(b.Bytes())
+	sheet, main, err := report.Parts(heap.View{Share: 0.01})
+	if err != nil {
+		return nil, err
+	}
+	return &frame{Section: "heap", Back: &link{"Heap", "/heap"}, main: templates()["html"],
+		Report: &page.Page{Sheet: *sheet}, Body: main}, nil
 }

@@ -105,11 +105,6 @@ func New(c Config) *Server {
 	for i, watched := range c.Watched {
 		s.mux.Handle(fmt.Sprintf("GET /live/%d/", i+1), watched.Relay)
 	}
-	for i, name := range c.Heaps {
-		s.mux.HandleFunc(fmt.Sprintf("GET /heap/%d", i+1), func(w http.ResponseWriter, _ *http.Request) {
-			s.serveHeap(w, name)
-		})
-	}
 	s.mux.HandleFunc("GET /assets/{name}", s.serveAsset)
 	return s
 }
