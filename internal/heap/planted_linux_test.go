@@ -48,6 +48,8 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"sync.Map", "main.sessions", "global at"},
 	// Roots that are not leaks.
 	{"deferred", "main.deferred", "main.deferred"},
+	{"defer records", "in main.defers", "in main.defers"},
+	{"defers in a loop", "in main.listed", "in main.listed"},
 	{"deep", "in main.descend", "in main.descend"},
 	{"panicking", "in runtime.gopanic", "in runtime.gopanic"},
 	{"cleanup", "finalizers and cleanups", "finalizers and cleanups"},
@@ -206,6 +208,7 @@ func findPlanted(t *testing.T, program, leak, want string, config Config) {
 func TestFirstHolders(t *testing.T) {
 	for _, tc := range []struct{ flags, plant, path string }{
 		{"", "finalizable", "main.app.byID"}, // a finalizer does not hold what its object holds
+		{"", "short and long", "main.crowds"},
 		{"", "cleanup", "finalizers and cleanups of main.init."},
 		{"-ldflags=-s -w", "shards", "variables and goroutines that hold little each"}, // elements of an array
 	} {

@@ -251,7 +251,7 @@ func (a *analysis) place(v uint32, index map[*Node]uint32) uint32 {
 		}
 	}
 	at := a.of[up]
-	n, s := a.node[at], g.state[slot]
+	n, s := a.node[at], g.canonical(g.state[slot])
 	if s == unnamed && n.shape == unnamed && n.parent != a.res.Root || label == 0 && up >= a.first && !a.betters(s, n) {
 		return at // nothing distinguishes it: part of its holder
 	}

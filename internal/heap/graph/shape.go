@@ -103,6 +103,17 @@ func (g *Graph) shapeID(s shape) uint32 {
 	return id
 }
 
+// canonical returns the number of a shape without regard to where in an object it begins: large objects have
+// a header, and share their path with small ones.
+func (g *Graph) canonical(id uint32) uint32 {
+	s := g.layouts[id].shape
+	if s.base == 0 {
+		return id
+	}
+	s.base = 0
+	return g.shapeID(s)
+}
+
 func (g *Graph) label(text string) uint32 { return number(g.labelIDs, &g.labels, text) }
 
 // layout prepares a shape.

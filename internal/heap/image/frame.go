@@ -29,6 +29,7 @@ type walker struct {
 	pointers     []uint64 // into the stack, to be visited
 	seen         map[uint64]bool
 	conservative bool
+	left         int // defers that may follow: more mean an endless list
 }
 
 // A stackObject is a variable whose address was taken: it is live if a live pointer refers to it.
@@ -43,6 +44,7 @@ type stackObject struct {
 func (w *walker) walk() bool {
 	g := &w.im.Goroutines[w.s.g]
 	pc, sp := w.s.pc, w.s.sp
+	w.left = mostDefers
 	w.conservative = w.s.running
 	callee := ""
 	complete := false
@@ -75,6 +77,7 @@ func (w *walker) walk() bool {
 		if !w.frame(fr) {
 			break
 		}
+		w.deferred(fr.fp, name)
 		if flag&flagTopFrame != 0 {
 			complete = true
 			break
@@ -85,8 +88,35 @@ func (w *walker) walk() bool {
 	if !complete {
 		w.block(sp, w.s.hi, "") // frames are lost from here on
 	}
+	w.deferred(w.s.hi, "")
 	w.reachObjects()
 	return complete
+}
+
+// mostDefers is how many deferred calls of one goroutine are read.
+const mostDefers = 1 << 20
+
+// deferred adds the deferred calls of the frames that end by fp. The map of a frame does not name its defers,
+// and a function value on the stack is reached through them only.
+func (w *walker) deferred(fp uint64, name string) {
+	f := w.im.Facts
+	word := func(d []byte, field string) uint64 { return le.Uint64(d[f["runtime._defer."+field]:]) }
+	for ; w.s.defers != 0 && w.left > 0; w.left-- {
+		at := w.s.defers
+		d, ok := w.bytes(at, f["runtime._defer#"])
+		if !ok {
+			d, ok = w.im.copied(at, f["runtime._defer#"])
+		}
+		if !ok || word(d, "sp") >= fp {
+			return
+		}
+		if d[f["runtime._defer.heap"]] != 0 {
+			w.value(0, at, name, false)
+		}
+		w.value(at+f["runtime._defer.fn"], word(d, "fn"), name, false)
+		w.s.defers = word(d, "link")
+		w.value(at+f["runtime._defer.link"], w.s.defers, name, false)
+	}
 }
 
 // started returns the first function of a goroutine, by its frames. A method Go, as of sync.WaitGroup, starts one
@@ -131,11 +161,14 @@ func (w *walker) info(f frameFunc, field string) uint32 {
 	return le.Uint32(f.info[w.im.Facts["runtime._func."+field]:])
 }
 
-func (w *walker) word(addr uint64) (uint64, bool) {
-	if size := uint64(len(w.s.data)); addr < w.s.start || size < 8 || addr-w.s.start > size-8 {
-		return 0, false
+func (w *walker) word(addr uint64) (uint64, bool) { return word(w.bytes(addr, 8)) }
+
+// bytes returns n bytes of the stack.
+func (w *walker) bytes(addr, n uint64) ([]byte, bool) {
+	if size := uint64(len(w.s.data)); addr < w.s.start || size < n || addr-w.s.start > size-n {
+		return nil, false
 	}
-	return le.Uint64(w.s.data[addr-w.s.start:]), true
+	return w.s.data[addr-w.s.start:][:n], true
 }
 
 // frame adds the pointers of one frame. It returns false if its maps make no sense.
@@ -229,9 +262,15 @@ func (w *walker) block(from, to uint64, name string) {
 
 // pointer adds the word at addr if it points into the heap or this stack.
 func (w *walker) pointer(addr uint64, name string, weak bool) {
-	v, ok := w.word(addr)
+	if v, ok := w.word(addr); ok {
+		w.value(addr, v, name, weak)
+	}
+}
+
+// value is like pointer, for a word that has the value v.
+func (w *walker) value(addr, v uint64, name string, weak bool) {
 	switch {
-	case !ok || v == 0:
+	case v == 0:
 	case v >= w.s.lo && v < w.s.hi:
 		w.pointers = append(w.pointers, v)
 	case w.im.Span(v) != nil:

@@ -21,6 +21,7 @@ type stack struct {
 	start   uint64 // the address of data
 	data    []byte
 	pc, sp  uint64 // innermost frame
+	defers  uint64 // the innermost runtime._defer
 	running bool
 }
 
@@ -55,7 +56,7 @@ func (r *reader) goroutines() error {
 			g.Created = r.im.funcName(fn)
 		}
 		s := stack{g: len(r.im.Goroutines), lo: word("stack"), hi: le.Uint64(b[f["runtime.g.stack"]+8:])}
-		s.pc, s.sp = word("sched.pc"), word("sched.sp")
+		s.pc, s.sp, s.defers = word("sched.pc"), word("sched.sp"), word("_defer")
 		if sp := word("syscallsp"); sp != 0 {
 			s.pc, s.sp = word("syscallpc"), sp
 		}

@@ -37,6 +37,7 @@ var paths = []string{
 	"internal/runtime/maps.Map#", "internal/runtime/maps.table.groups", "internal/runtime/maps.table#",
 	"internal/runtime/maps.table.used", "internal/runtime/maps.table.capacity",
 	"runtime.g.waiting", "runtime.sudog.elem", "runtime.sudog.c", "runtime.sudog.waitlink", "runtime.sudog#",
+	"runtime._defer.heap", "runtime._defer.sp", "runtime._defer.fn", "runtime._defer.link", "runtime._defer#",
 	"runtime.hchan.qcount", "runtime.hchan.dataqsiz", "runtime.hchan.buf", "runtime.hchan#",
 	"runtime._func.entryOff", "runtime._func.nameOff", "runtime._func.args", "runtime._func.deferreturn",
 	"runtime._func.pcsp", "runtime._func.npcdata", "runtime._func.funcID", "runtime._func.flag",

@@ -334,6 +334,7 @@ func init() {
 // Roots that are not leaks.
 var (
 	shards  [10_000]*record
+	crowds  *[2][]*record
 	chain   *ring
 	cleaned *record
 	handles []weak.Pointer[[each]byte]
@@ -342,6 +343,55 @@ var (
 //go:noinline
 func deferred(body []byte) {
 	defer func() { body[0]++ }()
+	<-wake
+}
+
+// defers returns in too many places for the compiler to call what it defers from there: there are
+// records of it, on the stack.
+//
+//go:noinline
+func defers(body []byte, n int) int {
+	defer func() { body[0]++ }()
+	defer func() { n++ }()
+	for i, c := range os.Args[0] {
+		switch int(c) - n {
+		case 1000:
+			n += 1 * i
+			return n
+		case 2000:
+			n += 2 * i
+			return n
+		case 3000:
+			n += 3 * i
+			return n
+		case 4000:
+			n += 4 * i
+			return n
+		case 5000:
+			n += 5 * i
+			return n
+		case 6000:
+			n += 6 * i
+			return n
+		case 7000:
+			n += 7 * i
+			return n
+		case 8000:
+			n += 8 * i
+			return n
+		}
+	}
+	<-wake
+	return n
+}
+
+// listed defers in a loop: the records are objects of the heap.
+//
+//go:noinline
+func listed(bodies [][]byte) {
+	for _, b := range bodies {
+		defer func() { b[0]++ }()
+	}
 	<-wake
 }
 
@@ -357,6 +407,26 @@ func init() {
 			go deferred(blob())
 		}
 		settled()
+	}
+	leaks["defer records"] = func() {
+		for range 60 {
+			go defers(blob(), 0)
+		}
+		settled()
+	}
+	leaks["defers in a loop"] = func() {
+		var bodies [][]byte
+		for range 60 {
+			bodies = append(bodies, blob())
+		}
+		go listed(bodies)
+		settled()
+	}
+	leaks["short and long"] = func() { // long slices have a header
+		crowds = &[2][]*record{nil, make([]*record, 0, 100)}
+		for i := range 60 {
+			crowds[i%2] = append(crowds[i%2], &record{i, blob()})
+		}
 	}
 	leaks["panicking"] = func() {
 		for range 60 {
