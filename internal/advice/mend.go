@@ -98,31 +98,17 @@ func (m *mender) number() string {
 	return m.length()
 }
 
-// larger gives what is made empty at a place a size, behind the length that make has there.
-func (m *mender) larger(at token.Pos, length, size string) bool {
-	path, _ := astutil.PathEnclosingInterval(m.file, at, at)
-	i := slices.IndexFunc(path, func(n ast.Node) bool {
-		switch n.(type) {
-		case *ast.CallExpr, *ast.CompositeLit, *ast.BlockStmt:
-			return true
-		}
-		return false
-	})
-	return i >= 0 && m.sized(path[i], length, size)
-}
-
-// sized gives an expression that makes something empty a size, behind the length that make has there.
-func (m *mender) sized(e ast.Node, length, size string) bool {
+// sized gives an expression that makes an empty map room for n entries.
+func (m *mender) sized(e ast.Expr, n int64) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
-		if len(e.Args) == 1+strings.Count(length, ",") {
-			end := e.Args[len(e.Args)-1].End()
-			m.put(end, end, size)
+		if len(e.Args) == 1 {
+			m.put(e.Args[0].End(), e.Args[0].End(), fmt.Sprint(", ", n))
 			return true
 		}
 	case *ast.CompositeLit:
 		if len(e.Elts) == 0 && e.Type != nil {
-			m.put(e.Pos(), e.End(), "make("+m.text(e.Type)+length+size+")")
+			m.put(e.Pos(), e.End(), fmt.Sprintf("make(%s, %d)", m.text(e.Type), n))
 			return true
 		}
 	}

@@ -81,7 +81,7 @@ func (m *mender) makeRoom(v *types.Var, n int64) (done bool) {
 			fun, _ := call.Fun.(*ast.Ident)
 			ok = m.p.Info.Uses[fun] != types.Universe.Lookup("make")
 		}
-		done = !ok && m.sized(ast.Unparen(e), "", fmt.Sprint(", ", n)) || done
+		done = !ok && m.sized(ast.Unparen(e), n) || done
 	}
 	for _, f := range m.p.Files {
 		for n := range ast.Preorder(f) {

@@ -327,7 +327,7 @@ func TestRemediesAreTried(t *testing.T) {
 		"Framed":   "begin in an array of the function, [52]uint64: only what is longer is on the heap",
 		"Scratch":  "make the slice once, before the loop", "Argument": "make the slice once, before the loop",
 		"Keyed": "it is only looked up or compared: join its bytes in an array of the function, [256]byte",
-		"Sized": "make it with its size before the loop: make(map[int]int, len(in))"}
+		"Sized": "make m with room for "}
 	tried := maps.Clone(proposed)
 	tried["Few"] = "begin out with room for "
 	for name, s := range verdicts() {

@@ -86,7 +86,7 @@ var proposals = map[life.Kind][]func(*mender){
 	life.Append: {(*mender).framed, func(m *mender) { m.room(false) }, func(m *mender) { m.room(true) }},
 	life.Make:   {(*mender).framed, (*mender).scratch, (*mender).pooled}, life.Convert: {(*mender).framed},
 	life.Literal: {(*mender).pooled}, life.New: {(*mender).pooled},
-	life.MapGrow: {(*mender).mapped, (*mender).spacious},
+	life.MapGrow: {(*mender).spacious},
 }
 
 // others are the fixes that are proposed beside the remedy, the first that saves in its place.
@@ -125,19 +125,6 @@ func (k *subject) regrows() bool {
 	}
 	of := k.p.Info.TypeOf(g.Rounds)
 	return !check.IsString(of) && !(check.IsInteger(of) && g.Loop.Left()) && plain(k.p.Info, g.Rounds) && k.t.outgrown()
-}
-
-// mapped proposes a map that is made with room for the rounds of the loop which fills it.
-func (m *mender) mapped() {
-	made, ok := m.growth.Begin.(*ssa.MakeMap)
-	if !ok || !m.regrows() {
-		return
-	}
-	id, _ := ast.Unparen(m.growth.Rounds).(*ast.Ident)
-	if v, ok := m.p.Info.Uses[id].(*types.Var); ok && v.Pos() < made.Pos() {
-		m.propose(func(m *mender) bool { return m.larger(made.Pos(), "", ", "+m.number()) }, "prealloc",
-			"make it with its size before the loop: make(%s, %s)", named(m.p.Pkg, m.s.Type), m.length())
-	}
 }
 
 // besides says what adds to the list beside the rounds of the innermost loop, or returns "".
