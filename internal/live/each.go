@@ -40,6 +40,8 @@ func Each(ctx context.Context, feed Feed, c Config, status func(string), each fu
 			return ctx.Err()
 		case err == io.EOF: // a wrapped one is a connection that a server, or a proxy of it, has closed
 			return nil
+		case !seen && first.Err() != nil && err != first.Err(): // of a request
+			return fmt.Errorf("watch: no answer within %v: %w; wait longer with --wait", c.Wait, err)
 		case !seen && first.Err() != nil:
 			return fmt.Errorf("watch: no sample from %s within %v; is it a Go program, and does it collect? Wait longer with "+
 				"--wait", feed.Source(), c.Wait)

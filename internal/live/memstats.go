@@ -55,6 +55,19 @@ type reading struct {
 	maxRSS     float64
 }
 
+// continues reports whether r may come later from the process of an earlier reading. Counters
+// alone do not tell: a new process may have allocated more than the old one had.
+func (r *reading) continues(last *reading) bool {
+	if r.TotalAlloc < last.TotalAlloc || r.Mallocs < last.Mallocs || r.NumGC < last.NumGC ||
+		r.NumForcedGC < last.NumForcedGC {
+		return false
+	}
+	// The ring of pauses keeps that of the last collection until as many others have followed.
+	n := uint32(len(r.PauseNs))
+	at := (last.NumGC + n - 1) % n
+	return r.NumGC-last.NumGC >= n || r.PauseNs[at] == last.PauseNs[at]
+}
+
 // values returns the values of statsFigures. The longest pause covers the collections after
 // the first seen ones, as far as they are still in the ring of 256.
 func (r *reading) values(seen uint32) []float64 {
@@ -130,7 +143,7 @@ func (p *poll) next(ctx context.Context) (Sample, error) {
 			return Sample{}, fmt.Errorf("watch: %w", err)
 		}
 	}
-	seen, restarted := r.NumGC, p.last != nil && (r.TotalAlloc < p.last.TotalAlloc || r.NumGC < p.last.NumGC)
+	seen, restarted := r.NumGC, p.last != nil && !r.continues(p.last)
 	if p.last != nil && !restarted {
 		seen = p.last.NumGC
 	}

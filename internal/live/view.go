@@ -60,11 +60,17 @@ func (h *History) Value(key string) float64 {
 	if !h.last.Figures[i].Counter {
 		return v
 	}
-	elapsed := h.last.At.Sub(h.before.At).Seconds()
-	if h.before.Values == nil || elapsed <= 0 {
+	elapsed, wall := h.last.At.Sub(h.before.At), h.last.At.Round(0).Sub(h.before.At.Round(0))
+	if h.before.Values == nil || !steady(elapsed, wall) {
 		return math.NaN()
 	}
-	return (v - h.before.Values[i]) / elapsed
+	return (v - h.before.Values[i]) / elapsed.Seconds()
+}
+
+// steady reports whether the monotonic and the wall clock agree on the time between two samples. They
+// differ if this machine slept, which a process elsewhere did not, or if its clock was set.
+func steady(monotonic, wall time.Duration) bool {
+	return monotonic > 0 && (wall-monotonic).Abs() <= monotonic/10
 }
 
 // A row is a line of the terminal: a spark-line, and a text with further figures.

@@ -44,6 +44,24 @@ func TestView(t *testing.T) {
 	}
 }
 
+func TestSteady(t *testing.T) {
+	for _, c := range []struct {
+		monotonic, wall time.Duration
+		want            bool
+	}{
+		{time.Second, time.Second, true},
+		{time.Second, 1050 * time.Millisecond, true}, // NTP corrects the clock
+		{time.Second, time.Hour, false},              // asleep, or set ahead
+		{time.Second, -time.Hour, false},             // set back
+		{time.Minute, time.Minute - 7*time.Second, false},
+		{0, 0, false},
+	} {
+		if got := steady(c.monotonic, c.wall); got != c.want {
+			t.Errorf("%v by the monotonic, %v by the wall clock: %v", c.monotonic, c.wall, got)
+		}
+	}
+}
+
 func TestSpark(t *testing.T) {
 	for _, c := range []struct {
 		values  []float64

@@ -86,6 +86,9 @@ func Open(target string, c Config) (Feed, error) {
 	switch {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("watch: %s is a directory; name a file with gctrace lines", target)
+	case err == nil && info.Mode()&os.ModeSocket != 0:
+		return nil, fmt.Errorf("watch: %s is a socket, and watch reads TCP ports: forward one to it, as in: socat "+
+			"TCP-LISTEN:6060,bind=localhost,fork UNIX-CONNECT:%s", target, target)
 	case err == nil:
 		return openFile(target, c)
 	}
@@ -120,7 +123,7 @@ func parseURL(target string) (_ []probe, user *url.Userinfo, ok bool) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, nil, false
 	}
-	root := u.Scheme + "://" + u.Host
+	root := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 	user, u.User = u.User, nil // in no message
 	var probes []probe
 	if given := strings.Trim(u.Path, "/"); given != "" {

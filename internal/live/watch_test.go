@@ -212,7 +212,6 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
-// Counters that decrease belong to another process.
 // A tunnel whose server restarts accepts connections and closes them.
 func TestConnectionsAreClosed(t *testing.T) {
 	var closes atomic.Bool
@@ -242,18 +241,28 @@ func TestConnectionsAreClosed(t *testing.T) {
 	}
 }
 
+// Counters that decrease belong to another process, and so do other pauses, however much it has allocated.
 func TestRestartBehindTheSameAddress(t *testing.T) {
-	var total atomic.Int64 // the server's answer
-	total.Store(1000)
+	answers := []struct {
+		stats string
+		epoch int
+	}{
+		{`"TotalAlloc":1000,"Mallocs":9,"NumGC":2,"PauseNs":[5,6]`, 1},
+		{`"TotalAlloc":2000,"Mallocs":9,"NumGC":4,"PauseNs":[5,6,7,8]`, 1},
+		{`"TotalAlloc":10,"Mallocs":9,"NumGC":4,"PauseNs":[5,6,7,8]`, 2},
+		{`"TotalAlloc":9000,"Mallocs":99,"NumGC":5,"PauseNs":[4,3,2,1,9]`, 3},
+		{`"TotalAlloc":9000,"Mallocs":90,"NumGC":5,"PauseNs":[4,3,2,1,9]`, 4},
+		{`"TotalAlloc":9000,"Mallocs":90,"NumGC":300,"PauseNs":[1,2,3,4,5]`, 4}, // the ring has turned
+	}
+	var asked atomic.Int64
 	srv := serve(t, prefix("/debug/vars", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"cmdline":["/bin/x"],"memstats":{"Sys":1,"TotalAlloc":%d}}`, total.Load())
+		fmt.Fprintf(w, `{"cmdline":["/bin/x"],"memstats":{"Sys":1,%s}}`, answers[asked.Add(1)-1].stats)
 	})))
 	f := openTest(t, srv.URL, Config{})
-	a, b := next(t, f), next(t, f)
-	total.Store(10)
-	c := next(t, f)
-	if a.Epoch != b.Epoch || c.Epoch == b.Epoch {
-		t.Errorf("epochs %d, %d, %d: want a different third", a.Epoch, b.Epoch, c.Epoch)
+	for i, want := range answers {
+		if got := next(t, f).Epoch; got != want.epoch {
+			t.Errorf("answer %d: epoch %d, want %d", i, got, want.epoch)
+		}
 	}
 }
 
@@ -314,11 +323,18 @@ func TestBadServers(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
+	socket := filepath.Join(dir, "socket")
+	if l, err := net.Listen("unix", socket); err != nil {
+		t.Fatal(err)
+	} else {
+		defer l.Close()
+	}
 	for target, want := range map[string]string{
 		dir:                     "is a directory",
 		filepath.Join(dir, "x"): "no such file",
 		"ftp://localhost/":      "no such file",
 		"999999999":             "no process",
+		socket:                  "is a socket",
 	} {
 		if runtime.GOOS != "linux" && want == "no process" {
 			continue
@@ -348,5 +364,25 @@ func TestSlowServer(t *testing.T) {
 			t.Errorf("wait %v: %v", wait, err)
 		}
 		feed.Close()
+	}
+}
+
+// A server that accepts a connection and says nothing is no matter of collections.
+func TestSilentServer(t *testing.T) {
+	released := make(chan struct{})
+	srv := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-released }))
+	defer close(released)
+	c := Config{Interval: short, Wait: short}
+	err := Each(t.Context(), openTest(t, srv.URL, c), c, nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "no answer within 100ms: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A link-local address has a zone, whose percent sign stays escaped.
+func TestZone(t *testing.T) {
+	probes, _, ok := parseURL("http://[fe80::1%25eth0]:6060")
+	if !ok || len(probes) != 3 || probes[1].url != "http://[fe80::1%25eth0]:6060/debug/vars" {
+		t.Errorf("%v, %v", probes, ok)
 	}
 }
