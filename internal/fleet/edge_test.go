@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -227,5 +229,32 @@ func TestPickOnClosed(t *testing.T) {
 	_, err := f.Pick(t.Context(), Requirement{Kind: KindLab}, nil)
 	if !errors.Is(err, nats.ErrConnectionClosed) {
 		t.Errorf("%v, want the reason: %v", err, nats.ErrConnectionClosed)
+	}
+}
+
+// TestUnfitWorkerLeaves: a worker whose directory fails leaves, instead of taking every block until its attempts are
+// used up while the only healthy worker is busy.
+func TestUnfitWorkerLeaves(t *testing.T) {
+	server := serve(t, ServerConfig{})
+	s := newStore(t, 1, 6)
+	config := workerConfig(t, "unfit", noop)
+	config.Dir = filepath.Join(config.Dir, "file")
+	if err := os.WriteFile(config.Dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sweep := s.sweep(t)
+	sweep.Attempts = 2
+	done := make(chan error, 1)
+	go func() { done <- connect(t, Options{Server: server}).Sweep(t.Context(), sweep) }()
+	err := NewWorker(connect(t, Options{Server: server}), config).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "it cannot work here and leaves: mkdir ") {
+		t.Errorf("the unfit worker: %v", err)
+	}
+	startWorker(t, Options{Server: server}, workerConfig(t, "healthy", noop))
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if failures, _ := s.check(t); failures != 0 {
+		t.Errorf("%d cells failed", failures)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -69,11 +70,14 @@ func (w *Worker) program(ctx context.Context, job *Job, dir string) (string, err
 	file := filepath.Join(dir, runner.Binary("program", runtime.GOOS))
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {
-		return "", err
+		return "", ownError{err}
 	}
 	sum, err := w.fleet.getObject(ctx, programStore, p.SHA256, p.Bytes, out)
 	err = errors.Join(err, out.Close())
+	var unwritten *fs.PathError
 	switch {
+	case errors.As(err, &unwritten):
+		return "", ownError{err}
 	case errors.Is(err, errBadObject):
 		return "", refusal{fmt.Errorf("refused: program %.12s: %w", p.SHA256, err)}
 	case err != nil:

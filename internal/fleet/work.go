@@ -21,33 +21,42 @@ import (
 // A refusal is an error of a block that no worker like this one can ever run.
 type refusal struct{ error }
 
+// An ownError is one of this worker's directory, which no block is to blame for.
+type ownError struct{ error }
+
 // handle runs a block to its end: it publishes a result and acknowledges the
-// block, refuses the block, or gives it back.
-func (w *Worker) handle(ctx context.Context, d *delivery) {
+// block, refuses the block, or gives it back. An error means that the worker must leave:
+// it would take blocks faster than the others and would use up all their attempts.
+func (w *Worker) handle(ctx context.Context, d *delivery) error {
 	if d.number > 1 {
 		w.update(func(m *Member) { m.Retries++ })
 		if w.hasResult(ctx, d.Subject) { // its worker died before it could acknowledge
 			d.ack(ctx)
-			return
+			return nil
 		}
 	}
 	stop := w.heartbeat(ctx, d)
 	err := w.run(ctx, d)
 	stop()
 	var refused refusal
+	var mine ownError
+	var leave error
 	switch {
 	case err == nil:
 		w.update(func(m *Member) { m.BlocksDone++ })
-		return
+		return nil
 	case errors.As(err, &refused):
 	case ctx.Err() != nil || w.fleet.lost.Err() != nil:
 		d.giveBack(0)
-		return
+		return nil
 	default:
 		w.config.Log("block %s (delivery %d) not run: %v", d.Subject, d.number, err)
+		if errors.As(err, &mine) {
+			leave = mine
+		}
 		if d.queue.MaxDeliver < 1 || d.number < d.queue.MaxDeliver {
 			d.giveBack(time.Second)
-			return
+			return leave
 		}
 	}
 	w.config.Log("gave up block %s: %v", d.Subject, err)
@@ -56,9 +65,10 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 	if err := w.fleet.bury(ctx, d.Subject, dead); err != nil {
 		w.config.Log("%v", err)
 		d.giveBack(time.Second)
-		return
+		return leave
 	}
 	d.Term()
+	return leave
 }
 
 // hasResult reports whether a result of the block awaits storing.
@@ -107,7 +117,7 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 	}
 	dir, err := w.workDir()
 	if err != nil {
-		return err
+		return ownError{err}
 	}
 	defer w.tidy(len(job.Programs) > 0)
 	program, err := w.program(ctx, &job, dir)

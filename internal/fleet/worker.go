@@ -148,8 +148,8 @@ func (w *Worker) update(f func(*Member)) {
 	f(&w.member)
 }
 
-// Run takes and runs blocks until Drain is called (nil), the connection is
-// closed permanently, or ctx ends, which gives the current block back.
+// Run takes and runs blocks until Drain is called (nil), the connection is closed permanently, the
+// worker's directory fails, or ctx ends, which gives the current block back.
 func (w *Worker) Run(ctx context.Context) error {
 	subscriptions, err := w.subscribe()
 	defer func() {
@@ -205,7 +205,9 @@ func (w *Worker) Run(ctx context.Context) error {
 			look = time.Time{}
 			queues = w.wait(ctx, queues, 20*time.Millisecond)
 		case d != nil:
-			w.handle(ctx, d)
+			if err := w.handle(ctx, d); err != nil {
+				return fmt.Errorf("fleet: worker: it cannot work here and leaves: %w", err)
+			}
 		}
 	}
 }

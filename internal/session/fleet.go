@@ -163,7 +163,10 @@ func (se *Session) joinFleet(ctx context.Context, o *Fleet) (f *fleet.Fleet, lea
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		fleet.NewWorker(f, config).Run(ctx)
+		if err := fleet.NewWorker(f, config).Run(ctx); err != nil && ctx.Err() == nil {
+			config.Log("%v", err)
+			f.Close() // nobody else would come
+		}
 	}()
 	return f, func() {
 		cancel()
