@@ -85,8 +85,8 @@ func init() { // its functions use the offers
 		"constant": is((*subject).constant), "copies": is((*subject).copies), "sibling": says((*subject).appender),
 		"compared": is(func(k *subject) bool { return k.made() && life.Only(k.s.Value, compares) }),
 		"folds":    is((*subject).folds), "own": is((*subject).ownBuffer),
-		"elements": is(func(k *subject) bool { return k.made() && elements(k.s.Value) }),
-		"loop":     is(func(k *subject) bool { return k.s != nil && k.p.Loop(k.s.Instr.Block()) != nil }),
+		"inorder": is(func(k *subject) bool { return k.made() && elements(k.s.Value) && inOrder(k.s.Value) }),
+		"loop":    is(func(k *subject) bool { return k.s != nil && k.p.Loop(k.s.Instr.Block()) != nil }),
 		"brief": is(func(k *subject) bool {
 			beyond := func(v ssa.Value) bool { return k.p.Fate(v).Beyond }
 			return k.made() && !slices.ContainsFunc(life.Results(k.s.Value), beyond)

@@ -73,6 +73,18 @@ func NoTexts(level fmt.Stringer) error { return fmt.Errorf("%v", level) }
 
 func YesTexts(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
 
+func NoSideBySide(s, t string) (same int) {
+	all, others := strings.Split(s, ","), strings.Split(t, ",")
+	for i := range all {
+		if all[i] == others[i] {
+			same++
+		}
+	}
+	return same
+}
+
+func YesFirst(s string) string { return strings.Split(s, ",")[0] }
+
 func NoDeferred(s string) { defer strings.ToLower(s) }
 
 func NoList(s string) []string { return strings.Split(s, ",") }

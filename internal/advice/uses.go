@@ -23,6 +23,29 @@ func elements(list ssa.Value) bool {
 	})
 }
 
+// inOrder reports whether only constants, and range statements with no other list, tell which elements of a slice are
+// used.
+func inOrder(list ssa.Value) bool {
+	return life.Only(list, func(use ssa.Instruction) bool {
+		at, ok := use.(*ssa.IndexAddr)
+		if !ok {
+			return true
+		}
+		if _, constant := at.Index.(*ssa.Const); constant {
+			return true
+		}
+		next, ok := at.Index.(*ssa.BinOp)
+		if !ok {
+			return false
+		}
+		index, ok := next.X.(*ssa.Phi)
+		return ok && index.Comment == "rangeindex" && life.Only(next, func(use ssa.Instruction) bool {
+			other, ok := use.(*ssa.IndexAddr)
+			return !ok || other.X == list
+		})
+	})
+}
+
 // spare reports whether what makes a slice leaves room behind its last element.
 func spare(made ssa.Value) bool {
 	switch m := made.(type) {
