@@ -1,8 +1,9 @@
 package stat
 
 import (
+	"cmp"
 	"math"
-	"sort"
+	"slices"
 	"sync"
 
 	"github.com/aclements/go-moremath/mathx"
@@ -21,7 +22,7 @@ func bootstrapMedian(sorted []float64) (lo, hi float64) {
 	for _, s := range support {
 		points = append(points, point{middle(sorted[s.i], sorted[s.j]), s.p})
 	}
-	sort.Slice(points, func(i, j int) bool { return points[i].value < points[j].value })
+	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.value, b.value) })
 	const tail = (1 - confidence) / 2
 	lo, hi = points[0].value, points[len(points)-1].value
 	sum := 0.0

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -251,7 +252,7 @@ func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
 		}
 	}
 	inOrder := func(cs []Comparison) []string {
-		sort.SliceStable(cs, func(i, j int) bool { return cs[i].Ratio < cs[j].Ratio })
+		slices.SortStableFunc(cs, func(a, b Comparison) int { return cmp.Compare(a.Ratio, b.Ratio) })
 		var out []string
 		for _, c := range cs {
 			out = append(out, names[c.B]+" "+factorOf(c, ""))
@@ -286,7 +287,7 @@ func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
 func (c *Comparison) byMachine() string {
 	shown := slices.Clone(c.Machines)
 	if len(shown) > 4 {
-		sort.SliceStable(shown, func(i, j int) bool { return shown[i].Ratio < shown[j].Ratio })
+		slices.SortStableFunc(shown, func(a, b MachineComparison) int { return cmp.Compare(a.Ratio, b.Ratio) })
 		shown = []MachineComparison{shown[0], shown[len(shown)-1]}
 	}
 	var parts []string

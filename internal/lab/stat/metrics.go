@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -151,17 +150,16 @@ func compared(a, b *Group) []string {
 	both := func(metric string) bool {
 		return len(a.Series[metric].Values) > 0 && len(b.Series[metric].Values) > 0
 	}
-	var out, own []string
+	var out []string
 	for _, metric := range Headline {
 		if both(metric) {
 			out = append(out, metric)
 		}
 	}
-	for metric := range a.Series {
+	for _, metric := range slices.Sorted(maps.Keys(a.Series)) {
 		if !strings.HasPrefix(metric, "/") && both(metric) {
-			own = append(own, metric)
+			out = append(out, metric)
 		}
 	}
-	sort.Strings(own)
-	return append(out, own...)
+	return out
 }

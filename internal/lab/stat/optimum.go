@@ -1,11 +1,11 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -97,7 +97,7 @@ func (s study) curves() []*curve {
 	}
 	out = slices.DeleteFunc(out, func(c *curve) bool { return len(c.levels) < leastCurve })
 	for _, c := range out {
-		sort.SliceStable(c.levels, func(i, j int) bool { return c.levels[i].at < c.levels[j].at })
+		slices.SortStableFunc(c.levels, func(a, b point) int { return cmp.Compare(a.at, b.at) })
 	}
 	return out
 }
@@ -182,7 +182,7 @@ func (c *curve) blocks(metric string) [][]float64 {
 		}
 	}
 	// Map order must not decide the resamples.
-	sort.Slice(rows, func(i, j int) bool { return slices.Compare(rows[i], rows[j]) < 0 })
+	slices.SortFunc(rows, slices.Compare)
 	return rows
 }
 

@@ -1,9 +1,9 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"golang.org/x/perf/benchmath"
 )
@@ -38,17 +38,12 @@ func rankTest(a, b, ratios []float64) float64 {
 // dropped, equal ones share their ranks. The distribution is exact up to 50
 // differences, normal above.
 func signedRank(differences []float64) float64 {
-	var d []float64
-	for _, x := range differences {
-		if x != 0 {
-			d = append(d, x)
-		}
-	}
+	d := slices.DeleteFunc(slices.Clone(differences), func(x float64) bool { return x == 0 })
 	n := len(d)
 	if n == 0 {
 		return 1
 	}
-	sort.Slice(d, func(i, j int) bool { return math.Abs(d[i]) < math.Abs(d[j]) })
+	slices.SortFunc(d, func(x, y float64) int { return cmp.Compare(math.Abs(x), math.Abs(y)) })
 	ranks := make([]int, n) // doubled, so that shared ranks are whole
 	for i := 0; i < n; {
 		j := i

@@ -1,6 +1,9 @@
 package stat
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // A pair is the values of two configurations in one block on one machine.
 type pair struct {
@@ -19,11 +22,8 @@ func (p pair) ratio() float64 { return ratio(p.a, p.b) }
 // middle ones, the interval reaches from a quantile of the lower to one of the
 // upper: never narrower than that of the median.
 func stratifiedMedian(strata [][]float64) (lo, hi float64) {
-	var all []float64
-	for _, s := range strata {
-		all = append(all, s...)
-	}
-	sort.Float64s(all)
+	all := slices.Concat(strata...)
+	slices.Sort(all)
 	n := len(all)
 	// reach returns the smallest ratio such that, with probability p, at least
 	// rank draws do not exceed it.
