@@ -239,7 +239,13 @@ func setUsage(rec *cell.Record, state *os.ProcessState, before int64, polled wat
 	rec.Set(cell.MinorFaults, usage.minorFaults)
 	rec.Set(cell.MajorFaults, usage.majorFaults)
 	largest := usage.peakBytes
-	if largest <= before {
+	switch {
+	case largest > before:
+	case polled.early:
+		largest = 0
+		rec.Warn("rss-missed", "no peak memory: the program uses less than the process that started it, and ended before it "+
+			"was polled in the second half of its time")
+	default:
 		largest = polled.peak
 		rec.Warn("rss-polled", "the program uses less memory than the process that started it: its peak was polled and "+
 			"may miss the end")
@@ -289,6 +295,7 @@ type watched struct {
 	// how many had at least a quarter of the largest's then. last is the sum of the last poll.
 	together, last int64
 	large          int
+	early          bool // no poll found the program in the second half of its time
 }
 
 // add notes the resident memory of all processes in a poll. The sum counts shared pages several
@@ -349,6 +356,8 @@ func watch(pid int) (stop func() watched) {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		w := watched{threads: map[int]host.ThreadTime{}, pids: map[int]bool{}}
+		begun := time.Now()
+		seen := begun
 		for n := 0; ; n++ {
 			var resident []int64
 			for _, p := range host.Descendants(pid) {
@@ -357,7 +366,7 @@ func watch(pid int) (stop func() watched) {
 					w.pids[p] = true
 				}
 				if n, ok := host.PeakRSSBytes(p); ok {
-					w.peak = max(w.peak, n)
+					w.peak, seen = max(w.peak, n), time.Now()
 				}
 				if n%5 == 1 {
 					host.ThreadTimes(p, w.threads)
@@ -366,6 +375,7 @@ func watch(pid int) (stop func() watched) {
 			w.add(resident)
 			select {
 			case <-done:
+				w.early = seen.Sub(begun) < time.Since(seen)
 				result <- w
 				return
 			case <-tick.C:

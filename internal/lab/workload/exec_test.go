@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -174,6 +175,21 @@ func TestProcessesAtOnce(t *testing.T) {
 		rec := cell.Record{}
 		if got := w.setTogether(&rec); got != tc.together || w.large != tc.large || (len(rec.Warnings) > 0) != (got > 0) {
 			t.Errorf("%s: %d bytes of %d processes, warnings %v", name, got, w.large, rec.Warnings)
+		}
+	}
+}
+
+// TestPeakNeedsPolls: what a program used as it began does not stand for its peak.
+func TestPeakNeedsPolls(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Skip(err)
+	}
+	for _, early := range []bool{true, false} {
+		rec := cell.Record{}
+		setUsage(&rec, cmd.ProcessState, 1<<50, watched{peak: 12 << 10, pids: map[int]bool{1: true}, early: early})
+		if peak, ok := rec.Metrics[cell.RSSPeak]; ok == early || ok && peak != 12<<10 || len(rec.Warnings) != 1 {
+			t.Errorf("early %v: peak %v, %v", early, peak, rec.Warnings)
 		}
 	}
 }
