@@ -13,7 +13,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/session"
-	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -63,7 +62,7 @@ func (a *app) showCommand() *cobra.Command {
 			}
 			meta := loaded.Meta
 			if output.out != "" {
-				if err := session.WriteReport(output.out, page.Run{Meta: meta}, analysis); err != nil {
+				if err := session.WriteReport(output.out, loaded.Run, analysis); err != nil {
 					return err
 				}
 			}
