@@ -2,6 +2,7 @@ package heap
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,11 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/heap/image"
+	"github.com/isobar-go/isobar/internal/heap/layout"
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
@@ -151,6 +154,20 @@ func TestDamagedMemory(t *testing.T) {
 		}()
 	}
 	t.Logf("%d of %d could be read", read, seeds)
+}
+
+// TestExperiments: the runtime of a program may have other structures than its version says.
+func TestExperiments(t *testing.T) {
+	alone(t)
+	w := newWreck(t)
+	settings := w.program.Build.Settings
+	for experiments, known := range map[string]bool{"nostaticlockranking": true, "arenas,staticlockranking": false} {
+		w.program.Build.Settings = append(settings[:len(settings):len(settings)],
+			debug.BuildSetting{Key: "GOEXPERIMENT", Value: experiments})
+		if err := w.read(t, nil); known && err != nil || !known && !errors.Is(err, layout.ErrUnknown) {
+			t.Errorf("%s: %v", experiments, err)
+		}
+	}
 }
 
 func FuzzDamagedMemory(f *testing.F) {

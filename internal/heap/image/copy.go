@@ -68,13 +68,17 @@ func freeBuffer(b []byte) {
 
 // Read copies the heap of a target.
 func Read(ctx context.Context, src Source, c Config) (*Image, error) {
+	experiments := src.Program.Setting("GOEXPERIMENT")
+	if strings.Contains(","+experiments, ",staticlockranking") { // every mutex of the runtime is larger
+		return nil, fmt.Errorf("image: %s was built with GOEXPERIMENT=%s, which changes the runtime's structures: %w",
+			src.Program.Path, experiments, layout.ErrUnknown)
+	}
 	facts, err := layout.Of(src.Program.Go, src.Program.Arch)
 	if err != nil {
 		return nil, fmt.Errorf("image: %s was built with %s, whose runtime this isobar does not know: %w",
 			src.Program.Path, src.Program.Go, err)
 	}
 	im := &Image{Program: src.Program, Facts: facts, mem: src.Memory}
-	experiments := src.Program.Setting("GOEXPERIMENT")
 	im.green = !strings.Contains(experiments, "nogreenteagc") &&
 		(!strings.HasPrefix(src.Program.Go, "go1.25") || strings.Contains(experiments, "greenteagc"))
 	r := &reader{im: im, f: facts, src: src, ctx: ctx, reasons: facts.WaitReasons()}
