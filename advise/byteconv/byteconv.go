@@ -61,7 +61,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 		types.IsInterface(p.TypeOf(sel.X)) && writes(fn) {
 		if n := check.NamedOf(p.TypeOf(sel.X)); n == nil || n.Obj().Pkg().Path() != "hash" { // hashes take no strings
 			if _, joined := ast.Unparen(s).(*ast.BinaryExpr); joined && !constant {
-				p.Report(call.Args[0], "the parts are joined for Write; io.WriteString writes one after another")
+				p.Report(call.Args[0], "the parts are joined for Write; where the writer can, io.WriteString writes each")
 				return
 			}
 			p.Report(call.Args[0], "[]byte(s) is copied for Write; io.WriteString writes the string itself where the "+

@@ -702,12 +702,12 @@ func TestRoomBySizes(t *testing.T) {
 
 // TestLeadKept: what benchmarks saw kept by a field is nothing for callers to fill; a variable of theirs is no such place.
 func TestLeadKept(t *testing.T) {
-	x, p := explainerOf(t, "package m\n\ntype e struct{ next *e }\n\nfunc newE() *e { return &e{} }\n\n"+
-		"func sum() bool { return newE().next == nil }\n")
+	x, p := explainerOf(t, "package m\n\nfunc list(n int) []int { return make([]int, n) }\n\n"+
+		"func sum(n int) int { return list(n)[0] }\n")
 	for kind, want := range map[life.HolderKind]bool{life.Field: false, life.MapEntry: false, life.Global: true} {
 		k := &subject{x: x, c: &cause{}, p: p, s: p.Sites()[0], t: &site{}, e: &Explained{},
 			life: lifetime{kind: kept, holder: life.Holder{Kind: kind, Name: "list.of"}}}
-		if got := k.lead(); strings.Contains(got, "the one to fill") != want {
+		if got := k.lead(); strings.Contains(got, "that the caller gives") != want {
 			t.Errorf("%v: %q", kind, got)
 		}
 	}

@@ -8,5 +8,5 @@ func init() {
 
 func (s *Server) dummyPage(*http.Request) (*frame, error) {
 	return &frame{Section: "dummy", Title: "Dummy", main: templates()["dummy"],
-		Body: &empty{"Nothing to show.", []string{"isobar lab"}}}, nil
+		Body: &empty{"Nothing to show.", []string{s.command("lab")}}}, nil
 }
