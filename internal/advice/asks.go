@@ -82,7 +82,7 @@ func init() { // its functions use the offers
 		"slice": is(func(k *subject) bool { _, is := k.s.Type.Underlying().(*types.Slice); return is }),
 
 		// of the call that makes it
-		"constant": is((*subject).constant), "copies": is((*subject).copies), "sibling": says((*subject).appender),
+		"constant": is((*subject).constant), "copies": is((*subject).copies),
 		"compared": is(func(k *subject) bool { return k.made() && life.Only(k.s.Value, compares) }),
 		"folds":    is((*subject).folds), "own": is((*subject).ownBuffer),
 		"inorder": is(func(k *subject) bool { return k.made() && elements(k.s.Value) && inOrder(k.s.Value) }),

@@ -3,7 +3,6 @@ package advice
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -133,20 +132,6 @@ func (k *subject) list() bool {
 	return ok
 }
 
-// sibling returns what has another name beside a function, or beside a method of the same type, or nil.
-func (k *subject) sibling(fn *types.Func, name string) *types.Func {
-	if fn.Pkg() == nil || !token.IsExported(name) && fn.Pkg() != k.p.Pkg {
-		return nil
-	}
-	if recv := fn.Signature().Recv(); recv != nil {
-		of, _, _ := types.LookupFieldOrMethod(recv.Type(), true, fn.Pkg(), name)
-		method, _ := of.(*types.Func)
-		return method
-	}
-	of, _ := fn.Pkg().Scope().Lookup(name).(*types.Func)
-	return of
-}
-
 // logger names the function that takes a list of values of any type and returns nothing, or returns "".
 func (k *subject) logger() string {
 	for _, c := range takers(k.s.Value) {
@@ -157,39 +142,6 @@ func (k *subject) logger() string {
 		params := fn.Signature().Params()
 		if list, ok := params.At(params.Len() - 1).Type().(*types.Slice); ok && types.IsInterface(list.Elem()) {
 			return nameOf(fn)
-		}
-	}
-	return ""
-}
-
-// appender names the function beside the callee that writes to memory which it is given, or returns "".
-func (k *subject) appender() string {
-	call, ok := k.s.Instr.(ssa.CallInstruction)
-	if !ok {
-		return ""
-	}
-	fn := called(call.Common())
-	if fn == nil || fn.Signature().Results().Len() == 0 {
-		return ""
-	}
-	into := func(other *types.Func) bool {
-		for p := range other.Signature().Params().Variables() {
-			if check.IsBytes(p.Type()) {
-				return other.Signature().Params().Len() > fn.Signature().Params().Len()
-			}
-		}
-		return false
-	}
-	names := []string{"Append" + fn.Name(), fn.Name() + "Append", fn.Name() + "To", fn.Name() + "Into"}
-	switch fn.Name() {
-	case "String", "MarshalText":
-		names = append(names, "AppendTo", "AppendText")
-	case "MarshalBinary":
-		names = append(names, "AppendBinary")
-	}
-	for _, name := range names {
-		if other := k.sibling(fn, name); other != nil && other != fn && into(other) {
-			return nameOf(other)
 		}
 	}
 	return ""

@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -710,40 +709,6 @@ func TestLeadKept(t *testing.T) {
 		if got := k.lead(); strings.Contains(got, "that the caller gives") != want {
 			t.Errorf("%v: %q", kind, got)
 		}
-	}
-}
-
-// TestVariantsOfCalls: what is called beside a function, to write to memory that is kept, and what has one result.
-func TestVariantsOfCalls(t *testing.T) {
-	x, p := explainerOf(t, "package m\n\nimport (\n\t\"io\"\n\t\"bufio\"\n\t\"sync\"\n)\n\ntype head struct{ n int }\n\n"+
-		"func (h head) Marshal() []byte { return make([]byte, h.n) }\n\n"+
-		"func (h head) MarshalTo(b []byte) int { return copy(b, \"x\") }\n\n"+
-		"func f(h head) int { return len(h.Marshal()) }\n\n"+
-		"func g(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }\n\n"+
-		"type wrapped struct{ r io.Reader }\n\nfunc wrap(r io.Reader) *wrapped { return &wrapped{r} }\n\nfunc (w *wrapped) Reset() {}\n\n"+
-		"func o(r io.Reader) *wrapped { return wrap(r) }\n\n"+
-		"func table() map[string]int { return map[string]int{\"a\": 1} }\n\nfunc h() map[string]int { return table() }\n\n"+
-		"func (h *head) all() []int { return make([]int, h.n) }\n\nfunc i(h *head) []int { return h.all() }\n\n"+
-		"func (h *head) run(code string) []int { return make([]int, len(code)) }\n\n"+
-		"func j(h *head) []int { return h.run(\"x\") }\n\n"+
-		"func (h *head) name(n int) string { return string(make([]byte, n)) }\n\n"+
-		"func k(h *head, of map[string]int) int { return of[h.name(h.n)] }\n\n"+
-		"func l(h *head) string { return h.name(h.n) }\n\n"+
-		"func q(h head) []byte { return h.Marshal() }\n\n"+
-		"var pool sync.Pool\n\nfunc m() {\n\tdefer table()\n\tdefer pool.Get()\n}\n")
-	want := map[string]string{"f": "m.head.MarshalTo writes to a buffer from a sync.Pool", "i": "-", "j": "-", "m": "-", "o": "-", "l": "-",
-		"k": "-", "g": "-", "h": "-", "q": "-"}
-	for _, s := range p.Sites() {
-		if in := s.Func.Name(); s.Kind == life.Call && want[in] != "" {
-			k := &subject{x: x, c: &cause{callee: "m.other"}, p: p, s: s, t: &site{}, e: &Explained{Size: 64}, life: lifetime{kind: unproved}}
-			if got := cmp.Or(strings.TrimPrefix(k.offered(), "; "), "-"); got != want[in] {
-				t.Errorf("%s: %q, want %q", in, got, want[in])
-			}
-			delete(want, in)
-		}
-	}
-	if len(want) > 0 {
-		t.Errorf("not called: %v", want)
 	}
 }
 

@@ -47,7 +47,8 @@ func (k *subject) runeWriter() string {
 	}
 	for _, c := range takers(made) {
 		if fn := called(c); fn != nil && fn.Name() == "WriteString" && fn.Signature().Recv() != nil {
-			if other := k.sibling(fn, "WriteRune"); other != nil {
+			of, _, _ := types.LookupFieldOrMethod(fn.Signature().Recv().Type(), true, fn.Pkg(), "WriteRune")
+			if other, ok := of.(*types.Func); ok {
 				return nameOf(other)
 			}
 		}

@@ -15,9 +15,6 @@ func (k *subject) offered() string {
 		return "; " + onlyOnce
 	}
 	text := k.offer(plainName(k.c.callee))
-	if text == "" && k.s != nil {
-		text = k.offer("@call")
-	}
 	if text == "" {
 		return ""
 	}
