@@ -223,15 +223,12 @@ func BenchmarkF(b *testing.B) {
 	if err == nil {
 		err = over.add(m.tmp, filepath.Join(dir, hookPackage, hookPackage+".go"), []byte(hookSource))
 	}
+	if err == nil {
+		err = measureIn(t, m, dir, over, "BenchmarkF")
+	}
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	for range 3 { // on a busy machine, the finalizer that raises the limit may come late
-		if err = measureIn(t, m, dir, over, "BenchmarkF"); err == nil {
-			return
-		}
-	}
-	t.Error(err)
 }
 
 // TestHooksAreOld: modules with old language versions can be measured, too.
