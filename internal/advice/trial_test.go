@@ -2,7 +2,6 @@ package advice
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -351,12 +350,6 @@ func TestRemediesAreTried(t *testing.T) {
 	by := verdicts()
 	proven := func(by map[string]Explained, name string) bool {
 		return by[name].Verdict == Remedy && strings.Contains(by[name].Remedy, tried[name])
-	}
-	wrong := slices.DeleteFunc(slices.Collect(maps.Keys(tried)), func(name string) bool { return proven(by, name) })
-	if len(wrong) == 1 { // on a busy machine, one verdict of ten may be another: it has to come by itself
-		s := by[wrong[0]]
-		t.Logf("%s: %s: %s; %d measured, %s: again", wrong[0], s.Verdict, s.Remedy, s.Measured, s.Lifetime)
-		by = verdicts()
 	}
 	if s := by["All"]; s.Verdict != Remedy || len(s.Tried) == 0 || !strings.Contains(s.Remedy, " -> 1 allocs/op") ||
 		!strings.HasSuffix(s.Remedy, " in BenchmarkAll") {
